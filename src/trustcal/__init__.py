@@ -1,0 +1,66 @@
+"""trustcal: how far are these probabilities from trustworthy, and what does it cost to believe them?"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trustcal.auditing import Audit, audit
+    from trustcal.decisions import DecisionProblem, threshold, umbrella
+    from trustcal.measures.decision import (
+        cdl,
+        cdl_witness,
+        decision_loss,
+        decision_loss_witness,
+        distance,
+        ece,
+        ucal,
+    )
+    from trustcal.predictor import Predictor
+    from trustcal.sources import read
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Audit",
+    "DecisionProblem",
+    "Predictor",
+    "audit",
+    "cdl",
+    "cdl_witness",
+    "decision_loss",
+    "decision_loss_witness",
+    "distance",
+    "ece",
+    "read",
+    "threshold",
+    "ucal",
+    "umbrella",
+]
+
+# Names are found on first use (PEP 562), so that `trustcal --help` does not wait for numpy.
+_ROOM = {
+    "Audit": "auditing",
+    "DecisionProblem": "decisions",
+    "Predictor": "predictor",
+    "audit": "auditing",
+    "cdl": "measures.decision",
+    "cdl_witness": "measures.decision",
+    "decision_loss": "measures.decision",
+    "decision_loss_witness": "measures.decision",
+    "distance": "measures.decision",
+    "ece": "measures.decision",
+    "read": "sources",
+    "threshold": "decisions",
+    "ucal": "measures.decision",
+    "umbrella": "decisions",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _ROOM:
+        raise AttributeError(f"module 'trustcal' has no attribute {name!r}")
+    return getattr(import_module(f"trustcal.{_ROOM[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

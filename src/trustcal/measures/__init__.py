@@ -1,0 +1,1 @@
+"""Measures: a predictor to a number, each with its witness."""

@@ -1,0 +1,306 @@
+"""Measures for decision makers: ECE, CDL, decision loss, U-calibration.
+
+Every proper score with values in [0, 1] is, up to terms that no prediction can change, a mixture of V-shaped rules: a
+measure m ≥ 0 on thresholds with ∫ μ dm ≤ 1 and ∫ (1 − μ) dm ≤ 1.  Against a reference B, believing P loses ∫ D dm,
+
+    D(μ) = E[(y − μ) (1{b > μ} − 1{p > μ})],  or the same with ≥ in both places, whichever is worse,
+
+and the worst decision maker loses 2·cav D⁺(1/2), where cav is the upper concave envelope on [0, 1]: it is attained by
+at most two thresholds, that is, by a decision maker with at most three actions.  CDL is the decision loss against the
+predictor's own calibrated version, for which D is the swap regret at each threshold; U-calibration is the decision
+loss against the best constant.  So one profile and one bridge over 1/2 serve all three.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trustcal.decisions import DecisionProblem
+from trustcal.predictor import Predictor, as_predictor
+from trustcal.rows import real_vector, refuse
+
+FloatArray = NDArray[np.float64]
+Point = tuple[float, float]
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+
+
+@final
+@dataclass(frozen=True)
+class DecisionWitness:
+    """Who loses most by believing `predictor` where they could have had `reference`, where, and how much."""
+
+    value: float
+    """The loss: the sum of weights · profile(thresholds), the regret of `problem`."""
+    thresholds: FloatArray
+    """Where the worst decision maker changes action."""
+    weights: FloatArray
+    """What is at stake at each threshold: passing it changes the payoff by weight · (y − threshold)."""
+    problem: DecisionProblem
+    """The worst decision maker: payoffs in [0, 1] and at most three actions, unless problems were given."""
+    predictor: Predictor
+    reference: Predictor
+
+    def profile(self, mu: ArrayLike) -> FloatArray:
+        """The loss D at any thresholds; for CDL the swap regret R(μ) = E[|p_hat − μ|; μ between p and p_hat].
+
+        It is the loss of `threshold(mu)` times max(mu, 1 − mu).  O((n + k) log n) for k thresholds.
+        """
+        thresholds = np.asarray(mu, dtype=np.float64)
+        refuse(~((thresholds >= 0) & (thresholds <= 1)).ravel(), thresholds.ravel(), "thresholds must lie in [0, 1]")
+        return _loss(self.predictor, self.reference, thresholds.ravel()).reshape(thresholds.shape)[()]
+
+
+def ece(
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    cells: int | None = None,
+) -> float:
+    """Expected calibration error (Definition 2.8): E|p − p_hat|.
+
+    Takes a `Predictor`, or rows in scikit-learn's order.  With `cells` it is measured on `coarsen(cells)`.
+
+    >>> ece(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0]))
+    0.5001
+    >>> ece([0, 1, 1, 1], [0.25, 0.25, 0.75, 0.75], cells=2)
+    0.25
+
+    O(n), after one sort for rows.
+    """
+    q = _measured(y_true, y_prob, sample_weight, cells)
+    return float(np.abs(q.p * q.mass - q.positive).sum())
+
+
+def cdl(
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    cells: int | None = None,
+) -> float:
+    """Calibration decision loss (Definition 2.12): the most any decision maker with payoffs in [0, 1] loses.
+
+        CDL = max over proper S in [0, 1] of Swap_S = 2·cav R(1/2),   R(μ) = E[|p_hat − μ|; μ between p and p_hat]
+
+    The paper's Lemma 2.13, CDL ≤ ECE, is false, as its own introduction shows; what holds, sharply, is
+    ECE² ≤ E(p − p_hat)² ≤ CDL ≤ min(1, 2·ECE).
+
+    >>> cdl(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0]))
+    1.0
+
+    O(n log n), for sorting p_hat.
+    """
+    return cdl_witness(_measured(y_true, y_prob, sample_weight, cells)).value
+
+
+def cdl_witness(q: Predictor) -> DecisionWitness:
+    """The worst decision maker of `cdl`, and the loss at every threshold.
+
+    >>> witness = cdl_witness(Predictor([0.5], [1.0], [0.75]))
+    >>> witness.thresholds, witness.value, witness.problem.swap_regret(witness.predictor)
+    (array([0.5]), 0.5, 0.5)
+
+    O(n log n).
+    """
+    # A calibrated reference has convex kinks only: the envelope has its vertices at the predictions, 0 and 1.
+    return _worst(q, q.calibrated(), q.p)
+
+
+def ucal(
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    cells: int | None = None,
+) -> float:
+    """U-calibration error (Kleinberg et al. 2023): the most any decision maker would gain by ignoring the predictor.
+
+        max over proper S in [0, 1] of  max over constants c of E[S(c, y)] − E[S(p, y)];  the base rate is the best c
+
+    >>> ucal(Predictor([0.25, 0.75], [0.5, 0.5], [0.375, 0.125]))        # the wrong way round
+    0.5
+
+    O(n).
+    """
+    q = as_predictor(y_true, y_prob, sample_weight)
+    q = q if cells is None else q.coarsen(cells)
+    constant = Predictor([q.base_rate], [1.0], [q.base_rate])
+    return _worst(q, constant, q.p).value
+
+
+def decision_loss(
+    q: Predictor,
+    references: Predictor | Iterable[Predictor],
+    problems: DecisionProblem | Iterable[DecisionProblem] | None = None,
+) -> float:
+    """Decision loss (Definition 2.5; omniprediction, Definition 2.6): the most lost against a reference.
+
+        DL(P; B) = max over B and proper S in [0, 1] of E[S(b, y) − S(p, y)] = max over B of 2·cav D⁺(1/2)
+
+    Where `problems` are given, the maximum is over those only, in their own units, and may be negative.  Ties are
+    shared: a prediction on a threshold is acted on alike, whoever made it, and the worse way counts.  Only the laws
+    of (b, y) and (p, y) matter; all must have the same base rate, as predictions of the same outcomes do.
+
+    >>> q = Predictor([0.4, 0.6], [0.5, 0.5], [0.25, 0.25])
+    >>> decision_loss(q, q.calibrated()) == cdl(q)
+    True
+
+    O(n log n) per reference.
+    """
+    return decision_loss_witness(q, references, problems).value
+
+
+def decision_loss_witness(
+    q: Predictor,
+    references: Predictor | Iterable[Predictor],
+    problems: DecisionProblem | Iterable[DecisionProblem] | None = None,
+) -> DecisionWitness:
+    """Who loses most in `decision_loss`, against which reference.  O(n log n) per reference."""
+    against = [references] if isinstance(references, Predictor) else list(references)
+    given = [problems] if isinstance(problems, DecisionProblem) else None if problems is None else list(problems)
+    for name, things in (("reference", against), ("problem", given)):
+        if things is not None and not things:
+            raise ValueError(f"there must be at least one {name}, but none was given.")
+    for index, reference in enumerate(against):
+        if not abs(reference.base_rate - q.base_rate) <= 1e-9:
+            raise ValueError(
+                "a reference must predict the same outcomes and so have the same base rate, but reference "
+                f"{index} has {reference.base_rate!r} and the predictor {q.base_rate!r}. Use the same rows for both."
+            )
+    if given is None:
+        witnesses = [_worst(q, reference, np.union1d(q.p, reference.p)) for reference in against]
+    else:
+        witnesses = [_given(q, reference, problem) for reference in against for problem in given]
+    return max(witnesses, key=lambda witness: witness.value)
+
+
+def distance(a: ArrayLike, b: ArrayLike, weight: ArrayLike | None = None) -> float:
+    """The distance between two predictors on the same rows (Definition 2.15): E|a − b|.
+
+    >>> distance([0.2, 0.7], [0.5, 0.7])
+    0.15
+
+    O(n).
+    """
+    x, y = real_vector(a, "a"), real_vector(b, "b")
+    w = np.ones_like(x) if weight is None else real_vector(weight, "weight")
+    if not len(x) == len(y) == len(w) or len(x) == 0:
+        raise ValueError(f"a, b and weight must pair up row by row, but have {len(x)}, {len(y)} and {len(w)} rows.")
+    for name, p in (("a", x), ("b", y)):
+        refuse(~((p >= 0) & (p <= 1)), p, f"predictions must lie in [0, 1], in {name} too")
+    refuse(~(np.isfinite(w) & (w >= 0)), w, "weights must be finite and not negative")
+    if not w.any():
+        raise ValueError("some weight must be positive, but all are 0.")
+    return float(np.average(np.abs(x - y), weights=w))
+
+
+def _measured(
+    y_true: Predictor | ArrayLike, y_prob: ArrayLike | None, sample_weight: ArrayLike | None, cells: int | None
+) -> Predictor:
+    """What ECE and CDL are measured on; they condition on single values, so rows that hardly repeat one warn."""
+    q = as_predictor(y_true, y_prob, sample_weight)
+    if cells is not None:
+        return q.coarsen(cells)
+    if not isinstance(y_true, Predictor) and q.sparse:
+        warnings.warn(
+            f"the median of {len(q)} prediction values is seen {q.rows_per_value:g} times, too rarely to have a "
+            "frequency: this mostly measures sampling noise. Pool values with "
+            f"cells={q.suggested_cells}, say, or pass a Predictor to measure the rows as they are.",
+            stacklevel=3,
+        )
+    return q
+
+
+def _loss(q: Predictor, reference: Predictor, mu: FloatArray) -> FloatArray:
+    """D(mu), the worse of the two shared conventions for predictions that equal a threshold."""
+    above, at = _upper_payoff(reference, mu)
+    above_q, at_q = _upper_payoff(q, mu)
+    above -= above_q
+    at -= at_q
+    above += np.maximum(at, 0.0, out=at)
+    return above
+
+
+def _upper_payoff(q: Predictor, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """E[(y − mu) 1{p > mu}] and E[(y − mu) 1{p = mu}] at each mu."""
+    mass, positive = q.upper_sums
+    if mu is q.p:  # no need to look up where the predictions stand among themselves
+        return _payoff(mu, mass[1:], positive[1:]), _payoff(mu, q.mass, q.positive)
+    start = np.searchsorted(q.p, mu)
+    hit = q.p[np.minimum(start, len(q) - 1)] == mu
+    on = start[hit]
+    at = np.zeros_like(mu)
+    at[hit] = _payoff(mu[hit], q.mass[on], q.positive[on])
+    start += hit
+    return _payoff(mu, mass[start], positive[start]), at
+
+
+def _payoff(mu: FloatArray, mass: FloatArray, positive: FloatArray) -> FloatArray:
+    """E[y − mu] over the given masses."""
+    product = mu * mass
+    return np.subtract(positive, product, out=product)
+
+
+def _worst(q: Predictor, reference: Predictor, kinks: FloatArray) -> DecisionWitness:
+    """The bridge of the envelope over 1/2: of all chords between a kink on either side, the highest there."""
+    loss = _loss(q, reference, kinks)
+    start, middle, end = zip((0.0, 0.5, 1.0), _loss(q, reference, np.array([0.0, 0.5, 1.0])).tolist(), strict=True)
+    left = slice(0, np.searchsorted(kinks, 0.5, side="left"))
+    right = slice(np.searchsorted(kinks, 0.5, side="right"), None)
+    a, b = start, end
+    while True:
+        # Whatever stands above the line through a and b is a better end, and lifts the chord over 1/2.
+        slope = (b[1] - a[1]) / (b[0] - a[0])
+        new_a = _touched(kinks[left], loss[left], slope, [a, start])
+        new_b = _touched(kinks[right], loss[right], slope, [b, end])
+        if not _over_half(new_a, new_b) > _over_half(a, b):
+            break
+        a, b = new_a, new_b
+    if middle[1] >= _over_half(a, b):
+        thresholds, weights = np.array([0.5]), np.array([2.0])
+    else:
+        thresholds = np.array([a[0], b[0]])
+        weights = 2 * np.abs(thresholds[::-1] - 0.5) / (b[0] - a[0])
+    # Running sums lose a few digits over many values: the answer is summed afresh at the chosen thresholds.
+    exact = np.array([_loss_at(q, reference, float(mu)) for mu in thresholds])
+    hurt = exact > 0
+    thresholds, weights = thresholds[hurt], weights[hurt]
+    problem = DecisionProblem.from_thresholds(thresholds, weights)
+    return DecisionWitness(min(1.0, float(weights @ exact[hurt])), thresholds, weights, problem, q, reference)
+
+
+def _touched(mu: FloatArray, loss: FloatArray, slope: float, others: list[Point]) -> Point:
+    """The point that a line of this slope touches from above: the first of the others, unless one is higher."""
+    if len(mu):
+        height = mu * -slope
+        height += loss
+        highest = int(np.argmax(height))
+        others = [*others, (float(mu[highest]), float(loss[highest]))]
+    return max(others, key=lambda point: point[0] * -slope + point[1])
+
+
+def _over_half(a: Point, b: Point) -> float:
+    """The height of the chord from a to b over 1/2."""
+    return (a[1] * (b[0] - 0.5) + b[1] * (0.5 - a[0])) / (b[0] - a[0])
+
+
+def _loss_at(q: Predictor, reference: Predictor, mu: float) -> float:
+    """D(mu) by plain summation."""
+
+    def upper(law: Predictor, side: Literal["left", "right"]) -> float:
+        first = np.searchsorted(law.p, mu, side=side)
+        return float(law.positive[first:].sum() - mu * law.mass[first:].sum())
+
+    return max(upper(reference, side) - upper(q, side) for side in _SIDES)
+
+
+def _given(q: Predictor, reference: Predictor, problem: DecisionProblem) -> DecisionWitness:
+    loss = problem.weights @ _loss(q, reference, problem.thresholds)
+    return DecisionWitness(float(loss), problem.thresholds, problem.weights, problem, q, reference)

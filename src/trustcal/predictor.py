@@ -1,0 +1,307 @@
+"""Predictor: the joint law of (prediction, outcome) on finitely many prediction values.
+
+Everything else in trustcal takes a `Predictor` or makes one.  Ties, weights and validation are handled here and
+nowhere else.  The notation, used throughout the package:
+
+    y          the outcome, 0 or 1                                     (the paper's θ)
+    p          a prediction value                                      p[i], strictly increasing
+    mass       how often it is predicted                               mass[i] = Pr[p = p[i]]
+    positive   how often it is predicted and the outcome is 1          positive[i] = Pr[p = p[i], y = 1]
+    p_hat      the posterior, what a prediction turns out to mean      p_hat[i] = Pr[y = 1 | p = p[i]]
+    mu         a decision threshold
+    eps        a distance to calibration
+
+For example, a forecaster who says 20 % on two days (one of them rainy) and 70 % on two rainy days is
+
+    >>> q = Predictor.from_samples([0, 1, 1, 1], [0.2, 0.2, 0.7, 0.7])
+    >>> q.p, q.mass, q.positive, q.p_hat
+    (array([0.2, 0.7]), array([0.5, 0.5]), array([0.25, 0.5 ]), array([0.5, 1. ]))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trustcal.rows import checked_classes, checked_law, checked_rows, exact_group_sums, real_vector, refuse
+
+FloatArray = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Predictor:
+    """A predictor: the joint law of prediction and outcome (the paper's Section 2).
+
+    The plain constructor takes a known law: `p` strictly increasing in [0, 1], masses that sum to 1 within 1e-9 and
+    0 <= positive <= mass.  Values of mass zero are left out.  Data become a predictor through `from_samples`.
+
+    >>> rain = Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
+    >>> rain, len(rain)
+    (Predictor(2 values, base rate 0.5), 2)
+
+    All arrays are read-only.  O(n).
+    """
+
+    p: FloatArray
+    mass: FloatArray
+    positive: FloatArray
+    rows: int | None
+    """How many rows of positive weight the law was counted from; None for a known law."""
+    effective_rows: float | None
+    """Kish's effective number of rows, (Σw)²/Σw²: what the rows are worth once weights differ."""
+
+    def __init__(
+        self,
+        p: ArrayLike,
+        mass: ArrayLike,
+        positive: ArrayLike,
+        *,
+        rows: int | None = None,
+        effective_rows: float | None = None,
+    ) -> None:
+        for name, array in zip(("p", "mass", "positive"), checked_law(p, mass, positive), strict=True):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "effective_rows", effective_rows)
+
+    @classmethod
+    def from_samples(cls, y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Predictor:
+        """The empirical law of rows (outcome, prediction), in scikit-learn's order of arguments.
+
+        Takes any array-like and the series of pandas, Polars and Arrow.  Equal predictions are merged exactly, -0.0
+        counts as 0.0, and rows of weight zero are dropped.  Counts (with weights: exactly rounded sums) are divided
+        by their total once, so the same rows give the same bits in any order.
+
+        >>> Predictor.from_samples([True, False, True], [0.25, 0.25, 1], sample_weight=[1, 2, 1])
+        Predictor(2 values, 3 rows, base rate 0.5)
+
+        One sort, O(n log n).
+        """
+        y, p, weight = checked_rows(y_true, y_prob, sample_weight)
+        # Floats in [0, 1] order like their bit patterns, and the two top bits are free: one sort of integers
+        # (prediction, outcome) is exact and several times faster than sorting row numbers.
+        keys = (p + 0.0).view(np.uint64)
+        keys <<= np.uint64(1)
+        keys |= y
+        if weight is None:
+            keys.sort()
+        else:
+            order = np.argsort(keys)
+            keys, weight = keys[order], weight[order]
+        bits = keys >> np.uint64(1)
+        keys &= np.uint64(1)  # from here on the outcomes, in the order of predictions
+        starts = _starts(bits)
+        if weight is None:
+            mass = np.empty(len(starts))
+            np.subtract(np.append(starts[1:], len(bits)), starts, out=mass)
+            positive = np.add.reduceat(keys, starts).astype(np.float64)
+            total, effective = float(len(bits)), float(len(bits))
+        else:
+            mass = exact_group_sums(weight, starts)
+            positive = exact_group_sums(keys * weight, starts)
+            total = fsum(weight)
+            effective = total * total / fsum(weight * weight)
+        mass /= total
+        positive /= total
+        p = bits.view(np.float64)[starts]
+        for array in (p, mass, positive):
+            array.flags.writeable = False
+        return cls(p, mass, positive, rows=len(bits), effective_rows=effective)
+
+    @classmethod
+    def from_classes(
+        cls,
+        y: ArrayLike,
+        proba: ArrayLike,
+        view: object = "top",
+        *,
+        classes: Iterable[object] | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Predictor:
+        """A multiclass model seen as one predictor: of its own top label, or of one class against the rest.
+
+        `proba` has a column per class; `classes` names them (a scikit-learn model's `classes_`) and is 0, 1, 2, …
+        unless given.  With view="top" the prediction is the largest probability and the outcome whether that label
+        (the first, where several tie) is right; with view=label it is that class's probability and whether it came.
+
+        >>> proba = [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3]]
+        >>> Predictor.from_classes([0, 2], proba).p_hat                  # right at 0.7, wrong at 0.4
+        array([0., 1.])
+        >>> Predictor.from_classes([0, 2], proba, view=2).p
+        array([0.1, 0.3])
+
+        O(n·classes + n log n).
+        """
+        hit, prediction = checked_classes(y, proba, view, None if classes is None else list(classes))
+        return cls.from_samples(hit, prediction, sample_weight)
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    def __repr__(self) -> str:
+        rows = "" if self.rows is None else f"{self.rows} rows, "
+        return f"Predictor({len(self)} values, {rows}base rate {self.base_rate:.6g})"
+
+    def __eq__(self, other: object) -> bool:
+        """The same law, bit for bit; how many rows it was counted from does not matter."""
+        if not isinstance(other, Predictor):
+            return NotImplemented
+        return all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in (
+                (self.p, other.p),
+                (self.mass, other.mass),
+                (self.positive, other.positive),
+            )
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.p.tobytes(), self.mass.tobytes(), self.positive.tobytes()))
+
+    @cached_property
+    def p_hat(self) -> FloatArray:
+        """The posterior Pr[y = 1 | p] of each prediction value."""
+        posterior: FloatArray = self.positive / self.mass
+        posterior.flags.writeable = False
+        return posterior
+
+    @cached_property
+    def base_rate(self) -> float:
+        """Pr[y = 1]."""
+        return min(1.0, float(self.positive.sum() / self.mass.sum()))
+
+    @cached_property
+    def upper_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Mass and positive mass from each value upwards: entry i sums values i, i + 1, …; the last entry is 0."""
+        sums = np.zeros((2, len(self) + 1))
+        np.cumsum(self.mass[::-1], out=sums[0, -2::-1])
+        np.cumsum(self.positive[::-1], out=sums[1, -2::-1])
+        sums.flags.writeable = False
+        return sums[0], sums[1]
+
+    @cached_property
+    def rows_per_value(self) -> float | None:
+        """How often the median prediction value is seen (in effective rows); None for a known law.
+
+        Where it is small, measures that condition on single values, ECE and CDL, show sampling noise: see `coarsen`.
+        """
+        if self.effective_rows is None:
+            return None
+        return round(float(np.median(self.mass)) * self.effective_rows, 6)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the rows repeat their values too rarely for a value to have a frequency: fewer than 5 times."""
+        return self.rows_per_value is not None and self.rows_per_value < 5
+
+    @property
+    def suggested_cells(self) -> int:
+        """How many cells suit `coarsen`: about n^(1/3) for n (effective) rows; for a known law, one per value."""
+        return len(self) if self.effective_rows is None else max(1, round(self.effective_rows ** (1 / 3)))
+
+    def map(self, f: Callable[[FloatArray], ArrayLike]) -> Predictor:
+        """The predictor that says f(p) where this one says p.  Values that f makes equal are merged.
+
+        >>> Predictor([0.2, 0.4], [0.5, 0.5], [0, 0.5]).map(lambda p: 0 * p + 0.5)
+        Predictor(1 values, base rate 0.5)
+
+        O(n log n).
+        """
+        image = real_vector(np.broadcast_to(np.asarray(f(self.p)), self.p.shape), "f(p)")
+        refuse(~((image >= 0) & (image <= 1)), image, "f must map predictions into [0, 1]")
+        order = np.argsort(image)
+        image = image[order]
+        starts = _starts(image)
+        return self._merged(image[starts], starts, order)
+
+    def on_grid(self, cells: int, end: Literal["left", "middle"] = "left") -> Predictor:
+        """Predictions rounded to a grid, as the paper's online algorithm does (Section 4, in its corrected form).
+
+        Cell i = [i/cells, (i+1)/cells), the last one closed, is announced as i/cells (the paper's left end) or as
+        its middle (i+1/2)/cells, which moves no prediction by more than half a cell.
+
+        >>> Predictor([0.29, 0.3, 1.0], [0.2, 0.3, 0.5], [0, 0, 0.5]).on_grid(10).p
+        array([0.2, 0.3, 0.9])
+
+        O(n).
+        """
+        _refuse_cells(cells)
+        if end not in ("left", "middle"):
+            raise ValueError(f'end must be "left" or "middle", not {end!r}.')
+        index = np.minimum(np.floor(self.p * cells), cells - 1)
+        index += (index + 1 < cells) & (self.p >= (index + 1) / cells)  # cells · p was rounded: 0.29 · 100 < 29
+        index -= self.p < index / cells
+        grid = index / cells if end == "left" else (index + 0.5) / cells
+        return self.map(lambda _: grid)
+
+    def coarsen(self, cells: int) -> Predictor:
+        """Predictions pooled into at most `cells` cells of (nearly) equal mass, each at its mean prediction.
+
+        A calibrated predictor stays calibrated, and a frequency becomes visible where single values are too rare to
+        have one.  ECE and CDL of the coarse predictor are other quantities than those of this one, neither larger
+        nor smaller in general: always name the number of cells with them.  Single values are never split.
+
+        >>> Predictor.from_samples([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8]).coarsen(2).p
+        array([0.2, 0.7])
+
+        O(n).
+        """
+        _refuse_cells(cells)
+        middle = np.cumsum(self.mass) - self.mass / 2  # a value belongs to the cell that holds its median row
+        cell = np.minimum(np.floor(middle * cells), cells - 1)
+        starts = _starts(cell)
+        mass = np.add.reduceat(self.mass, starts)
+        mean = np.add.reduceat(self.p * self.mass, starts) / mass
+        last = np.append(starts[1:], len(self)) - 1
+        return self._merged(np.clip(mean, self.p[starts], self.p[last]), starts, np.arange(len(self)))
+
+    def calibrated(self) -> Predictor:
+        """The predictor that says p_hat where this one says p: calibrated, and as informative.
+
+        >>> Predictor([0.2, 0.7], [0.5, 0.5], [0.25, 0.5]).calibrated().p
+        array([0.5, 1. ])
+
+        O(n log n).
+        """
+        return self.map(lambda _: self.p_hat)
+
+    def _merged(self, p: FloatArray, starts: NDArray[np.intp], order: NDArray[np.intp]) -> Predictor:
+        """Groups of values, taken in the given order and beginning at `starts`, each announced as p."""
+        return Predictor(
+            p,
+            np.add.reduceat(self.mass[order], starts),
+            np.add.reduceat(self.positive[order], starts),
+            rows=self.rows,
+            effective_rows=self.effective_rows,
+        )
+
+
+def as_predictor(
+    y_true: Predictor | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> Predictor:
+    """What every measure takes: a predictor as it is, or rows in scikit-learn's order."""
+    if isinstance(y_true, Predictor):
+        if y_prob is not None or sample_weight is not None:
+            raise ValueError("give a Predictor alone, or y_true and y_prob (and sample_weight), but not both.")
+        return y_true
+    if y_prob is None:
+        raise ValueError("y_prob is missing: give a Predictor, or both y_true and y_prob, in this order.")
+    return Predictor.from_samples(y_true, y_prob, sample_weight)
+
+
+def _starts(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Where each run of equal values begins."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+
+
+def _refuse_cells(cells: int) -> None:
+    if not (isinstance(cells, (int, np.integer)) and cells >= 1):
+        raise ValueError(f"cells must be a whole number, 1 or more, not {cells!r}.")

@@ -1,0 +1,241 @@
+"""Rows of data, checked: whatever a caller calls a column becomes a plain array or a clear refusal.
+
+Only `Predictor` uses this room.  Every refusal is a `ValueError` that states the rule, how many rows break it, the
+first that does (rows count from 0) and the remedy.
+"""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+
+def checked_rows(
+    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[BoolArray, FloatArray, FloatArray | None]:
+    """Outcomes as booleans, predictions in [0, 1], and positive weights scaled to at most 1 (or None)."""
+    outcome = _column(y_true, "y_true")
+    prediction = _column(y_prob, "y_prob")
+    weight = None if sample_weight is None else _column(sample_weight, "sample_weight")
+    for name, column in (("y_prob", prediction), ("sample_weight", weight)):
+        if column is not None and len(column) != len(outcome):
+            raise ValueError(
+                f"y_true and {name} must have the same length, but have {len(outcome)} and {len(column)} rows. "
+                "Pass columns of the same table."
+            )
+    if len(outcome) == 0:
+        raise ValueError("there must be at least one row, but the columns are empty. Check what was selected.")
+    return _without_zero_weight(
+        _outcomes(outcome, prediction), _predictions(prediction), None if weight is None else _weights(weight)
+    )
+
+
+def checked_classes(
+    y: ArrayLike, proba: ArrayLike, view: object, classes: list[object] | None
+) -> tuple[BoolArray, FloatArray]:
+    """Whether the label of the view came, and the probability it was given."""
+    table = np.asarray(proba)
+    label = np.asarray(y)
+    if table.ndim != 2 or table.shape[1] < 2:
+        raise ValueError(
+            f"proba must be a table with a row per sample and a column per class, but its shape is {table.shape}. "
+            "Pass the output of predict_proba; for one column of probabilities use Predictor.from_samples."
+        )
+    if label.shape != table.shape[:1]:
+        raise ValueError(
+            f"y must have one label per row of proba, but their shapes are {label.shape} and {table.shape}."
+        )
+    names = list(range(table.shape[1])) if classes is None else classes
+    if len(names) != table.shape[1]:
+        raise ValueError(f"classes must name the {table.shape[1]} columns of proba, but holds {len(names)} names.")
+    table = np.column_stack([_predictions(_column(column, "proba")) for column in table.T])
+    refuse(np.abs(table.sum(axis=1) - 1) > 1e-3, table.sum(axis=1), "each row of proba must sum to 1")
+    column_of = {name: index for index, name in enumerate(names)}
+    labels: list[Any] = label.tolist()
+    column = np.array([column_of.get(name, -1) for name in labels])
+    if (column < 0).any():
+        first = int(np.argmax(column < 0))
+        raise ValueError(
+            f"every label must be one of the classes {names}: {int((column < 0).sum())} of {len(column)} are not; "
+            f"the first is {labels[first]!r} in row {first}. Pass classes=model.classes_, in the order of the columns."
+        )
+    if view == "top":
+        chosen = np.argmax(table, axis=1)
+    elif view in column_of:
+        chosen = np.full(len(table), column_of[view])
+    else:
+        raise ValueError(f'view must be "top" or one of the classes {names}, not {view!r}.')
+    return column == chosen, table[np.arange(len(table)), chosen]
+
+
+def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The three arrays of a known law, without the values of mass zero."""
+    p, mass, positive = _frozen(p, "p"), _frozen(mass, "mass"), _frozen(positive, "positive")
+    if not len(p) == len(mass) == len(positive):
+        raise ValueError(
+            "p, mass and positive must have one entry per prediction value, "
+            f"but their lengths are {len(p)}, {len(mass)} and {len(positive)}."
+        )
+    if not _is_law(p, mass, positive):  # a few passes say yes; only a no is worth looking for the culprit
+        refuse(~((p >= 0) & (p <= 1)), p, "prediction values must lie in [0, 1]")
+        refuse(
+            np.append(False, np.diff(p) <= 0),
+            p,
+            "prediction values must be strictly increasing",
+            "Predictor.from_samples sorts rows and merges ties",
+        )
+        refuse(~(np.isfinite(mass) & (mass >= 0)), mass, "masses must be probabilities")
+        refuse(
+            ~((positive >= 0) & (positive <= mass)),
+            positive,
+            "positive must lie between 0 and mass, value by value",
+            "positive[i] is Pr[p = p[i], y = 1], a part of mass[i]",
+        )
+    total = float(mass.sum())
+    if not abs(total - 1) <= 1e-9:
+        raise ValueError(
+            f"masses must sum to 1 within 1e-9, but they sum to {total!r}. "
+            "Divide by the sum, or let Predictor.from_samples count rows with weights."
+        )
+    if not mass.all():
+        kept = mass > 0
+        return p[kept], mass[kept], positive[kept]
+    return p, mass, positive
+
+
+def real_vector(values: ArrayLike, name: str) -> FloatArray:
+    """Any one-dimensional array-like of numbers as float64; missing entries become NaN."""
+    return np.asarray(_column(values, name), dtype=np.float64)
+
+
+def exact_group_sums(values: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
+    """The sum of each run values[starts[k]:starts[k + 1]], correctly rounded, so that order cannot matter.
+
+    Runs of one or two need no care, since a single addition is correctly rounded already.
+    """
+    sums: FloatArray = np.add.reduceat(values, starts)
+    ends = np.append(starts[1:], len(values))
+    for run in np.flatnonzero(ends - starts > 2):
+        sums[run] = fsum(values[starts[run] : ends[run]].tolist())
+    return sums
+
+
+def refuse(bad: BoolArray, values: NDArray[Any], rule: str, remedy: str = "") -> None:
+    """Raise, where any entry is bad, the error that every refusal of this package looks like."""
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"{rule}: {int(bad.sum())} of {len(bad)} rows break this, the first is row {first} (from 0) "
+            f"with {values[first].item()!r}." + (f" {remedy[0].upper()}{remedy[1:]}." if remedy else "")
+        )
+
+
+def _frozen(values: ArrayLike, name: str) -> FloatArray:
+    """The numbers in an array of our own, with -0.0 folded into 0.0; an array nobody can change is taken as it is."""
+    array = real_vector(values, name)
+    if array.flags.owndata and not array.flags.writeable and not np.signbit(array[:1]).any():
+        return array
+    return array + 0.0
+
+
+def _is_law(p: FloatArray, mass: FloatArray, positive: FloatArray) -> bool:
+    if len(p) == 0:
+        return False
+    increasing = p[0] >= 0 and p[-1] <= 1 and (p[1:] > p[:-1]).all()
+    return bool(increasing and positive.min() >= 0 and (positive <= mass).all() and mass.max() < np.inf)
+
+
+def _column(values: ArrayLike, name: str) -> NDArray[Any]:
+    """One dimension, and a dtype of booleans, integers or floats."""
+    if np.ma.isMaskedArray(values):
+        values = np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan)
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 2:
+        raise ValueError(
+            f"{name} must be one column, but has two: shape {array.shape}. "
+            f"If it is the output of predict_proba, pass the column of class 1: {name}[:, 1]."
+        )
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one column, but its shape is {array.shape}. Pass a single column, such as {name}[:, 0]"
+            " of a table; for a multiclass model use Predictor.from_classes."
+        )
+    if array.dtype.kind in "biuf" or len(array) == 0:
+        return array
+    if array.dtype.kind == "O":
+        texts = np.array([isinstance(value, (str, bytes)) for value in array])
+        if not texts.any():
+            try:
+                return array.astype(np.float64)
+            except (TypeError, ValueError):
+                if hasattr(values, "to_numpy"):  # a pandas column whose missing entries are pandas.NA
+                    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+        example = array[int(np.argmax(texts))] if texts.any() else array[0]
+    else:
+        example = array[0]
+    raise ValueError(
+        f"{name} must hold numbers or booleans, but holds {type(example).__name__} values such as {example!r}. "
+        + (
+            f"Compare with the positive label: {name} == {example!r}."
+            if name == "y_true"
+            else "Convert the column to numbers."
+        )
+    )
+
+
+def _outcomes(outcome: NDArray[Any], prediction: NDArray[Any]) -> BoolArray:
+    if outcome.dtype.kind == "b":
+        return outcome
+    one: BoolArray = outcome == 1
+    bad = ~(one | (outcome == 0))
+    if bad.any():
+        if ((prediction == 0) | (prediction == 1)).all() and ((outcome >= 0) & (outcome <= 1)).all():
+            raise ValueError(
+                "y_true must hold outcomes, 0 or 1, but it holds fractions while y_prob holds only 0 and 1: "
+                "the two look swapped. The order is (y_true, y_prob), as in scikit-learn."
+            )
+        refuse(
+            bad,
+            outcome,
+            "outcomes must be 0 or 1 (or booleans)",
+            "recode other labels by comparing with the positive one, such as y_true == 1, and drop rows whose"
+            " outcome is missing",
+        )
+    return one
+
+
+def _predictions(prediction: NDArray[Any]) -> FloatArray:
+    p = np.asarray(prediction, dtype=np.float64)
+    if not (p.min() >= 0 and p.max() <= 1):  # NaN compares false
+        refuse(np.isnan(p), p, "predictions must not be missing or NaN", "drop or repair these rows")
+        refuse(
+            ~((p >= 0) & (p <= 1)),
+            p,
+            "predictions must be probabilities in [0, 1]",
+            "divide percentages by 100; turn scores or logits into probabilities first",
+        )
+    return p
+
+
+def _weights(weight: NDArray[Any]) -> FloatArray:
+    w = np.asarray(weight, dtype=np.float64)
+    refuse(~np.isfinite(w), w, "weights must be finite numbers", "drop or repair these rows")
+    refuse(w < 0, w, "weights must not be negative", "a weight of 0 leaves a row out")
+    if not w.any():
+        raise ValueError(f"some weight must be positive, but all {len(w)} are 0. Leave sample_weight out, or mend it.")
+    return np.ldexp(w, -int(np.frexp(w.max())[1]))  # by a power of two: exact, and sums cannot overflow
+
+
+def _without_zero_weight(
+    y: BoolArray, p: FloatArray, weight: FloatArray | None
+) -> tuple[BoolArray, FloatArray, FloatArray | None]:
+    if weight is None or weight.all():
+        return y, p, weight
+    kept = weight > 0
+    return y[kept], p[kept], weight[kept]
