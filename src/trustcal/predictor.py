@@ -303,5 +303,5 @@ def _starts(values: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def _refuse_cells(cells: int) -> None:
-    if not (isinstance(cells, (int, np.integer)) and cells >= 1):
+    if not isinstance(cells, int | np.integer) or cells < 1:
         raise ValueError(f"cells must be a whole number, 1 or more, not {cells!r}.")
