@@ -75,7 +75,7 @@ class DecisionProblem:
                 "payoff must have a row per action and two columns, the payoff if y = 0 and if y = 1, "
                 f"but its shape is {table.shape}."
             )
-        refuse(~(np.isfinite(table[:, 0]) & np.isfinite(table[:, 1])), table, "payoffs must be finite numbers")
+        refuse(~np.isfinite(table.ravel()), table.ravel(), "payoffs must be finite numbers")
         names = tuple(f"action {a}" for a in range(len(table))) if actions is None else tuple(actions)
         if len(names) != len(table):
             raise ValueError(f"actions must name the {len(table)} rows of payoff, but holds {len(names)} names.")
@@ -141,12 +141,8 @@ class DecisionProblem:
             raise ValueError(f"p and the scores must pair up, but have lengths {len(grid)} and {len(table)}.")
         refuse(~((grid >= 0) & (grid <= 1)), grid, "p must lie in [0, 1]")
         refuse(np.append(False, np.diff(grid) <= 0), grid, "p must be strictly increasing")
-        refuse(
-            ~(np.isfinite(table[:, 0]) & np.isfinite(table[:, 1])),
-            grid,
-            "scores must be finite",
-            "bound them, or leave this p out",
-        )
+        finite = np.isfinite(table[:, 0]) & np.isfinite(table[:, 1])
+        refuse(~finite, grid, "scores must be finite", "bound the score, or leave this p out")
         # Truth beats both neighbours everywhere ⇒ the expected score is convex along the grid with the scores as
         # subgradients ⇒ truth beats every report.
         expected = _expected(table, grid)

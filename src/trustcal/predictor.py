@@ -29,7 +29,7 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.rows import checked_classes, checked_law, checked_rows, exact_group_sums, real_vector, refuse
+from trustcal.rows import checked_classes, checked_law, checked_rows, exact_group_sums, real_vector, refuse, running_sum
 
 FloatArray = NDArray[np.float64]
 
@@ -182,8 +182,8 @@ class Predictor:
     def upper_sums(self) -> tuple[FloatArray, FloatArray]:
         """Mass and positive mass from each value upwards: entry i sums values i, i + 1, …; the last entry is 0."""
         sums = np.zeros((2, len(self) + 1))
-        np.cumsum(self.mass[::-1], out=sums[0, -2::-1])
-        np.cumsum(self.positive[::-1], out=sums[1, -2::-1])
+        sums[0, -2::-1] = running_sum(self.mass[::-1])
+        sums[1, -2::-1] = running_sum(self.positive[::-1])
         sums.flags.writeable = False
         return sums[0], sums[1]
 
@@ -302,6 +302,6 @@ def _starts(values: NDArray[Any]) -> NDArray[np.intp]:
     return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
 
 
-def _refuse_cells(cells: int) -> None:
+def _refuse_cells(cells: object) -> None:
     if not isinstance(cells, int | np.integer) or cells < 1:
         raise ValueError(f"cells must be a whole number, 1 or more, not {cells!r}.")

@@ -126,6 +126,19 @@ def exact_group_sums(values: FloatArray, starts: NDArray[np.intp]) -> FloatArray
     return sums
 
 
+def running_sum(values: FloatArray) -> FloatArray:
+    """The sums of the first 1, 2, 3, … values, in blocks: about 2√n roundings stand behind each sum, instead of n.
+
+    A plain running sum of a million equal values drifts by 1e-12, since every step rounds the same way.
+    """
+    width = int(len(values) ** 0.5) + 1
+    blocks = np.zeros((-(-len(values) // width), width))
+    blocks.ravel()[: len(values)] = values
+    np.cumsum(blocks, axis=1, out=blocks)
+    blocks[1:] += np.cumsum(blocks[:-1, -1])[:, None]
+    return blocks.ravel()[: len(values)]
+
+
 def refuse(bad: BoolArray, values: NDArray[Any], rule: str, remedy: str = "") -> None:
     """Raise, where any entry is bad, the error that every refusal of this package looks like."""
     if bad.any():

@@ -40,6 +40,7 @@ class kernel(Generic[Arguments, Result]):  # noqa: N801 - a decorator
         self.__module__ = function.__module__
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        """Run as plain Python."""
         return self.function(*args, **kwargs)
 
     def on(self, steps: int) -> Callable[Arguments, Result]:

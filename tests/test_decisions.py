@@ -1,0 +1,257 @@
+"""DecisionProblem: thresholds, best responses, ties, regret, scores, soft responses."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.oracles import swap_regret_by_enumeration
+from tests.strategies import bounded_problems, predictors, probabilities
+from trustcal import DecisionProblem, Predictor, threshold, umbrella
+
+# --- exact values
+
+
+@pytest.mark.parametrize(
+    ("payoff", "thresholds", "responses"),
+    [
+        ([[1, 0], [0, 1]], [0.5], [0, 1]),
+        ([[0, 1], [1, 0]], [0.5], [1, 0]),
+        ([[0, 0], [-1, 9]], [0.1], [0, 1]),  # a tenth, correctly rounded
+        ([[0, 0], [-0.1, 0.9]], [0.1], [0, 1]),
+        ([[0, 0], [-1, 2]], [1 / 3], [0, 1]),
+        ([[3, 0], [2, 2], [0, 3]], [1 / 3, 2 / 3], [0, 1, 2]),
+        ([[2, 0], [1, 1], [0, 2]], [0.5], [0, 2]),  # the middle one only touches
+        ([[1, 1], [0, 0]], [], [0]),  # dominated
+        ([[1, 1], [1, 1]], [], [0]),  # duplicates: the first
+        ([[5, -5]], [], [0]),
+        ([[1, 0], [1, 1]], [0.0], [0, 1]),  # indifferent at 0
+        ([[1, 1], [0, 1]], [1.0], [1, 0][::-1]),  # indifferent at 1
+        ([[1, 0], [1, 0.5], [1, 1]], [0.0], [0, 2]),
+        ([[1e300, -1e300], [-1e300, 1e300]], [0.5], [0, 1]),
+        ([[1, 0], [1 - 2**-53, 2**-53]], [0.5], [0, 1]),  # nearly parallel lines
+    ],
+)
+def test_thresholds_and_best_actions(payoff: Any, thresholds: list[float], responses: list[int]) -> None:
+    d = DecisionProblem(payoff)
+    assert d.thresholds.tolist() == thresholds
+    if payoff == [[1, 1], [0, 1]]:  # at p = 1 both are best; action 1 has the larger slope and comes last
+        responses = [0, 1]
+    assert d.responses.tolist() == responses
+
+
+def test_a_tie_takes_the_lower_action_and_the_regret_the_worst() -> None:
+    d = umbrella()
+    assert d.best_response([0.5, np.nextafter(0.5, 1)]).tolist() == [0, 1]
+    for p_hat, taken, regret in ((0.75, 0, 0.5), (0.25, 1, 0.5)):
+        q = Predictor([0.5], [1.0], [p_hat])
+        swaps = d.swaps(q)
+        assert (swaps.taken.tolist(), swaps.better.tolist()) == ([taken], [1 - taken])
+        assert swaps.gain.tolist() == [regret]
+        assert d.swap_regret(q) == regret
+
+
+def test_ties_at_the_ends() -> None:
+    d = DecisionProblem([[1, 0], [1, 1]])  # indifferent at 0 only
+    assert d.swap_regret(Predictor([0.0], [1], [0.25])) == 0.25
+    assert d.swap_regret(Predictor([5e-324], [1], [0.25])) == 0.0
+
+
+def test_user_units() -> None:
+    treat = DecisionProblem([[0, 0], [-100, 300]], ["wait", "treat"])
+    assert treat.thresholds.tolist() == [0.25]
+    assert treat.stakes == 300
+    assert treat.weights.tolist() == [400]
+    q = Predictor([0.125, 0.5], [0.5, 0.5], [0.25, 0.25])
+    assert treat.value(q) == 0.5 * (0.5 * -100 + 0.5 * 300)
+    assert treat.swap_regret(q) == 0.5 * (0.5 * -100 + 0.5 * 300)
+    assert treat.score([0.1, 0.9], [1, 1]).tolist() == [0, 300]
+    assert repr(treat) == "DecisionProblem(wait | 0.25 | treat)"
+
+
+def test_threshold_is_the_papers_bounded_rule() -> None:
+    for mu in (0.0, 0.125, 0.5, 0.75, 1.0):
+        d = threshold(mu)
+        scale = max(mu, 1 - mu)
+        for a, sign in ((0, -1), (1, 1)):
+            for y in (0, 1):
+                assert d.payoff[a, y] == pytest.approx(0.5 + sign * 0.5 * (y - mu) / scale, abs=1e-15)
+        assert d.thresholds.tolist() == [mu]
+        assert d.stakes == pytest.approx(1)
+    assert umbrella().payoff.tolist() == threshold(0.5).payoff.tolist()
+
+
+def test_thresholds_are_kept_exactly() -> None:
+    for mu in (0.1, 1 / 3, 0.7, np.nextafter(0.5, 1), 1e-300):
+        d = threshold(mu)
+        assert d.best_response([mu, np.nextafter(mu, 1)]).tolist() == [0, 1]
+
+
+# --- properties
+
+
+@given(bounded_problems(), predictors())
+def test_swap_regret_agrees_with_enumeration(d: DecisionProblem, q: Predictor) -> None:
+    # Enumeration decides ties by expected payoffs and a tolerance: compare where no action is nearly as good as another.
+    believed = np.column_stack([1 - q.p, q.p]) @ d.payoff.T
+    behind = believed.max(axis=1, keepdims=True) - believed
+    used = np.isin(np.arange(len(d.payoff)), d.responses)
+    assume(((behind > 1e-9) | (behind == behind.min(axis=1, keepdims=True)))[:, used].all())
+    assume(not (np.abs(d.thresholds[:, None] - q.p) < 1e-9).any())
+    assert d.swap_regret(q) == pytest.approx(swap_regret_by_enumeration(d.payoff[used], q), abs=1e-11)
+
+
+@given(bounded_problems(), predictors())
+def test_swap_regret_agrees_with_enumeration_on_ties(d: DecisionProblem, q: Predictor) -> None:
+    assume(len(d.thresholds) > 0 and (d.weights > 1e-3).all() and (np.diff(d.thresholds) > 1e-6).all())
+    on = Predictor(d.thresholds, np.full(len(d.thresholds), 1 / len(d.thresholds)), np.zeros(len(d.thresholds)))
+    assert d.swap_regret(on) == pytest.approx(swap_regret_by_enumeration(d.payoff, on), abs=1e-11)
+
+
+@given(bounded_problems(), probabilities)
+def test_best_response_is_best_exactly(d: DecisionProblem, p: float) -> None:
+    table = [[Fraction(u) for u in row] for row in d.payoff.tolist()]
+    expected = [(1 - Fraction(p)) * at_0 + Fraction(p) * at_1 for at_0, at_1 in table]
+    chosen = expected[int(d.best_response(p))]
+    assert max(expected) - chosen <= Fraction(1, 10**15)  # thresholds are rounded once, to the nearest float
+
+
+@given(bounded_problems(), predictors())
+def test_proposition_2_10_calibrating_gains_the_swap_regret(d: DecisionProblem, q: Predictor) -> None:
+    gain = d.value(q.calibrated()) - d.value(q)
+    assert gain <= d.swap_regret(q) + 1e-13
+    if not np.isin(q.p, d.thresholds).any():
+        assert gain == pytest.approx(d.swap_regret(q), abs=1e-13)
+
+
+@given(bounded_problems(), predictors())
+def test_swaps_account_for_the_regret(d: DecisionProblem, q: Predictor) -> None:
+    swaps = d.swaps(q)
+    assert swaps.gain.sum() == pytest.approx(d.swap_regret(q), abs=1e-15)
+    assert (swaps.gain >= 0).all()
+    before, after = (
+        ((q.mass - q.positive) * d.payoff[action, 0] + q.positive * d.payoff[action, 1]).sum()
+        for action in (swaps.taken, swaps.better)
+    )
+    assert after - before == pytest.approx(swaps.gain.sum(), abs=1e-13)
+
+
+@given(bounded_problems())
+def test_weights_and_thresholds_rebuild_the_problem(d: DecisionProblem) -> None:
+    assume((d.weights > 1e-9).all())
+    again = DecisionProblem.from_thresholds(d.thresholds, d.weights)
+    used = d.payoff[d.responses]
+    np.testing.assert_allclose(np.diff(again.payoff, axis=0), np.diff(used, axis=0), atol=1e-15)
+
+
+@given(bounded_problems(), predictors(), st.sampled_from([0.0, 0.3, 2.0, 50.0, 1e4]))
+def test_soft_response(d: DecisionProblem, q: Predictor, rate: float) -> None:
+    response = d.soft_response(q.p, rate)
+    np.testing.assert_allclose(response.sum(axis=1), 1)
+    belief = np.column_stack([1 - q.p, q.p]) @ d.payoff.T
+    np.testing.assert_allclose(  # odds are exp(rate · difference)
+        response,
+        response.max(axis=1, keepdims=True) * np.exp(rate * (belief - belief.max(axis=1, keepdims=True))),
+        atol=1e-12,
+    )
+    if rate:
+        forgone = belief.max(axis=1) - (response * belief).sum(axis=1)
+        assert (forgone <= np.log(len(d.payoff)) / rate + 1e-12).all()
+    assert 0 <= d.soft_regret(q, rate) <= np.ptp(d.payoff, axis=0).max() + 1e-12  # dominated actions too
+    best = d.value(q.calibrated())
+    assert d.soft_regret(q, rate) == pytest.approx(max(0, best - d.soft_value(q, rate)), abs=1e-12)
+
+
+def test_soft_response_tends_to_the_best_response() -> None:
+    q = Predictor([0.2, 0.7], [0.5, 0.5], [0.4, 0.2])
+    assert umbrella().soft_regret(q, 1e5) == pytest.approx(umbrella().swap_regret(q), abs=1e-12)
+    assert umbrella().soft_response(0.5, 1.0).tolist() == [0.5, 0.5]
+
+
+# --- proper scores (Claim 2.4)
+
+GRID = np.linspace(0, 1, 101)
+
+
+@pytest.mark.parametrize(
+    ("at_0", "at_1"),
+    [
+        (1 - GRID**2, 1 - (1 - GRID) ** 2),  # Brier
+        (GRID * 0 + 0.5, GRID * 0 + 0.5),  # constant
+        ((1 - GRID) / np.hypot(GRID, 1 - GRID), GRID / np.hypot(GRID, 1 - GRID)),  # spherical
+        (1.0 * (GRID <= 0.5), 1.0 * (GRID > 0.5)),  # the umbrella
+        tuple(threshold(0.3).score(GRID, np.full(101, y)) for y in (0, 1)),
+    ],
+)
+def test_claim_2_4_a_proper_score_is_induced_by_a_problem_in_the_same_range(at_0: Any, at_1: Any) -> None:
+    d = DecisionProblem.from_score(at_0, at_1, GRID)
+    np.testing.assert_allclose(d.score(GRID, np.zeros(101, int)), at_0, atol=1e-12)
+    np.testing.assert_allclose(d.score(GRID, np.ones(101, int)), at_1, atol=1e-12)
+    assert d.payoff.min() >= min(np.min(at_0), np.min(at_1))
+    assert d.payoff.max() <= max(np.max(at_0), np.max(at_1))
+
+
+@given(bounded_problems())
+def test_claim_2_4_an_induced_score_is_proper(d: DecisionProblem) -> None:
+    assume((d.weights > 1e-9).all())
+    DecisionProblem.from_score(d.score(GRID, np.zeros(101, int)), d.score(GRID, np.ones(101, int)), GRID)
+
+
+def test_erratum_claim_2_4_is_onto_but_not_one_to_one() -> None:
+    one = DecisionProblem([[1, 0], [0, 1]])
+    other = DecisionProblem([[1, 0], [0, 1], [0.2, 0.3]])  # with an action nobody ever takes
+    p = np.linspace(0, 1, 11)
+    for y in (np.zeros(11, int), np.ones(11, int)):
+        assert one.score(p, y).tolist() == other.score(p, y).tolist()
+
+
+@pytest.mark.parametrize(
+    ("at_0", "at_1"),
+    [
+        (1 - GRID, GRID),  # linear: pays to exaggerate
+        (-(GRID**2), (1 - GRID) ** 2),  # Brier the wrong way round
+        (1 - GRID**4, 1 - (1 - GRID) ** 4),
+    ],
+)
+def test_scores_that_are_not_proper_are_refused(at_0: Any, at_1: Any) -> None:
+    with pytest.raises(ValueError, match="reward the truth"):
+        DecisionProblem.from_score(at_0, at_1, GRID)
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: DecisionProblem([1, 2]), "row per action and two columns"),
+        (lambda: DecisionProblem([[1, 2, 3], [1, 2, 3]]), r"two columns.*\(2, 3\)"),
+        (lambda: DecisionProblem(np.empty((0, 2))), "row per action"),
+        (lambda: DecisionProblem([[1, np.nan]]), "finite"),
+        (lambda: DecisionProblem([[1, np.inf], [0, 0]]), "finite"),
+        (lambda: DecisionProblem([[1, 0], [0, 1]], ["a"]), "name the 2 rows"),
+        (lambda: DecisionProblem([[1, 0], [0, 1]], thresholds=[0.6]), "pay the same"),
+        (lambda: DecisionProblem([[0, 1], [1, 0]], thresholds=[0.5]), "above it the later one more"),
+        (lambda: DecisionProblem([[1, 0], [0, 1]], thresholds=[]), "change at 1 thresholds, not 0"),
+        (lambda: DecisionProblem.from_thresholds([0.2, 0.1], [1, 1]), "must not decrease"),
+        (lambda: DecisionProblem.from_thresholds([1.2], [1]), r"lie in \[0, 1\]"),
+        (lambda: DecisionProblem.from_thresholds([0.2], [0]), "positive"),
+        (lambda: DecisionProblem.from_thresholds([0.2], [1, 2]), "pair up"),
+        (lambda: DecisionProblem.from_score([0, 1], [0, 1], [0.5, 0.2]), "strictly increasing"),
+        (lambda: DecisionProblem.from_score([0, 1], [0, 1], [0.5, 1.2]), r"\[0, 1\]"),
+        (lambda: DecisionProblem.from_score([0, 1], [0, -np.inf], [0.1, 0.2]), "finite"),
+        (lambda: DecisionProblem.from_score([0, 1], [0, 1], [0.1]), "pair up"),
+        (lambda: threshold(1.5), r"\[0, 1\]"),
+        (lambda: threshold(float("nan")), r"\[0, 1\]"),
+        (lambda: umbrella().soft_response([0.5], -1), "0 or more"),
+        (lambda: umbrella().soft_response([0.5], float("inf")), "finite"),
+    ],
+)
+def test_bad_problems_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
