@@ -44,8 +44,9 @@ def samples(draw: st.DrawFn) -> tuple[list[int], list[float], list[float]]:
     return list(y), list(p), weights if any(weights) else [1.0] * len(weights)
 
 
-@st.composite
-def bounded_problems(draw: st.DrawFn) -> DecisionProblem:
+def bounded_problems(payoffs: st.SearchStrategy[float] = probabilities) -> st.SearchStrategy[DecisionProblem]:
     """Payoffs in [0, 1], with ties, dominated and duplicate actions."""
-    payoff = draw(st.lists(st.tuples(probabilities, probabilities), min_size=1, max_size=5))
-    return DecisionProblem(payoff)
+    return st.lists(st.tuples(payoffs, payoffs), min_size=1, max_size=5).map(DecisionProblem)
+
+
+eighths = st.integers(0, 8).map(lambda i: i / 8)

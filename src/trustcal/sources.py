@@ -27,10 +27,12 @@ _COMPRESSED = (".gz", ".zst")
 def read(path: str | Path, *, prediction: str, outcome: str, weight: str | None = None) -> Predictor:
     """The predictor in a CSV, TSV or Parquet file (CSV and TSV also as .gz or .zst): one row per prediction.
 
-    `prediction`, `outcome` and `weight` name columns exactly, capitals included.  Outcomes may be 0/1 or true/false.
+    `prediction`, `outcome` and `weight` name columns exactly, capitals included.  Outcomes may be 0/1, true/false or
+    yes/no.
 
-    >>> read("predictions.csv", prediction="p", outcome="y")                  # doctest: +SKIP
-    Predictor(812 values, 10000 rows, base rate 0.24)
+    >>> from importlib.resources import files
+    >>> read(files("trustcal") / "examples" / "census_income.csv", prediction="prediction", outcome="outcome")
+    Predictor(10685 values, 16281 rows, base rate 0.236226)
     """
     import duckdb
 
@@ -42,7 +44,7 @@ def read(path: str | Path, *, prediction: str, outcome: str, weight: str | None 
             types = _types(connection, source, file)
             for name in names:
                 _require(name, list(types), file)
-            columns = [_numbers(connection, source, file, name, types[name]) for name in names]
+            columns = [_numbers(connection, source, file, name, types[name], name == outcome) for name in names]
     except duckdb.Error as error:
         raise ValueError(f"{file} cannot be read: {str(error).splitlines()[0]}") from None
     try:
@@ -101,12 +103,14 @@ def _require(name: str, available: list[str], file: Path) -> None:
 
 
 def _numbers(
-    connection: duckdb.DuckDBPyConnection, source: str, file: Path, name: str, kind: str
+    connection: duckdb.DuckDBPyConnection, source: str, file: Path, name: str, kind: str, truth: bool
 ) -> NDArray[np.float64]:
-    """A column as float64 with NaN for what is missing; text that is no number is refused."""
+    """A column as float64 with NaN for what is missing; text that is no number (or truth value) is refused."""
     column = '"' + name.replace('"', '""') + '"'
     if kind == "VARCHAR":
-        number = f"coalesce(TRY_CAST({column} AS DOUBLE), CAST(TRY_CAST({column} AS BOOLEAN) AS DOUBLE))"
+        number = f"TRY_CAST({column} AS DOUBLE)"
+        if truth:
+            number = f"coalesce({number}, CAST(TRY_CAST({column} AS BOOLEAN) AS DOUBLE))"
         culprits = connection.execute(
             f"""SELECT count(*), min(row), arg_min(text, row) FROM (
                 SELECT {column} AS text, row_number() OVER () - 1 AS row FROM {source}

@@ -1,0 +1,108 @@
+"""The shape of the package: imports point one way, the public names are true, nothing global, no forbidden rooms."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import trustcal
+
+PACKAGE = Path(trustcal.__file__).parent
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+ROOMS = ["kernels", "rows", "predictor", "decisions", "measures", "sources", "report", "auditing", "cli"]
+"""From the ground floor up: a room imports only from the rooms before it (and within itself)."""
+
+FORBIDDEN = {
+    "utils", "helpers", "common", "base", "types", "constants", "config", "exceptions", "validation", "backend",
+    "registry", "manager",
+}  # fmt: skip
+
+
+def room(module: Path) -> str:
+    return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_rooms(module: Path) -> set[str]:
+    """The rooms a module imports when it runs: imports for type checkers only do not count."""
+    tree = ast.parse(module.read_text())
+    typing_only = {
+        node
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
+        for node in ast.walk(block)
+    }
+    names = []
+    for node in ast.walk(tree):
+        if node in typing_only:
+            continue
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: relative import"
+            names.append(node.module or "")
+    return {name.split(".")[1] for name in names if name.startswith("trustcal.")}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(PACKAGE)))
+def test_imports_point_one_way(module: Path) -> None:
+    if room(module) in ("__init__", "__main__", "examples"):
+        return
+    assert room(module) in ROOMS, f"{module} is in no room: give it a place in ROOMS"
+    allowed = set(ROOMS[: ROOMS.index(room(module)) + 1])
+    assert imported_rooms(module) <= allowed
+
+
+def test_no_forbidden_rooms() -> None:
+    assert not FORBIDDEN & {path.stem for path in PACKAGE.rglob("*")}
+
+
+def test_public_names_are_true() -> None:
+    for name in trustcal.__all__:
+        assert getattr(trustcal, name).__name__ == name
+    assert sorted(trustcal.__all__) == trustcal.__all__
+    assert set(trustcal.__all__) <= set(dir(trustcal))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = trustcal.nothing
+
+
+def test_type_checkers_and_runtime_see_the_same_names() -> None:
+    tree = ast.parse((PACKAGE / "__init__.py").read_text())
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert set(trustcal.__all__) <= imported
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(PACKAGE)))
+def test_nothing_global(module: Path) -> None:
+    calls = [ast.unparse(node.func) for node in ast.walk(ast.parse(module.read_text())) if isinstance(node, ast.Call)]
+    for call in calls:
+        assert not call.startswith("np.random.") or call == "np.random.default_rng", f"{module}: {call}"
+        assert call not in ("warnings.simplefilter", "warnings.filterwarnings", "np.seterr"), f"{module}: {call}"
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(PACKAGE)))
+def test_a_module_is_one_idea(module: Path) -> None:
+    assert len(module.read_text().splitlines()) <= 330
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_importing_the_package_and_asking_for_help_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "scipy", "numba", "duckdb", "matplotlib", "rich", "pandas", "polars"}
+    assert not heavy & loaded_after("import trustcal")
+    assert not heavy & loaded_after(
+        "import contextlib, trustcal.cli\nwith contextlib.suppress(SystemExit): trustcal.cli.main(['--help'])"
+    )
+
+
+def test_small_work_does_not_load_numba() -> None:
+    work = "import trustcal as tc\nq = tc.Predictor([0.2, 0.7], [0.5, 0.5], [0.1, 0.2])\nprint(tc.audit(q))"
+    assert "numba" not in loaded_after(work)
