@@ -101,7 +101,8 @@ class Predictor:
         starts = _starts(bits)
         if weight is None:
             mass = np.empty(len(starts))
-            np.subtract(np.append(starts[1:], len(bits)), starts, out=mass)
+            np.subtract(starts[1:], starts[:-1], out=mass[:-1])
+            mass[-1] = len(bits) - starts[-1]
             positive = np.add.reduceat(keys, starts).astype(np.float64)
             total, effective = float(len(bits)), float(len(bits))
         else:
@@ -217,10 +218,7 @@ class Predictor:
         """
         image = real_vector(np.broadcast_to(np.asarray(f(self.p)), self.p.shape), "f(p)")
         refuse(~((image >= 0) & (image <= 1)), image, "f must map predictions into [0, 1]")
-        order = np.argsort(image)
-        image = image[order]
-        starts = _starts(image)
-        return self._merged(image[starts], starts, order)
+        return self._saying(image, self.mass, self.positive)
 
     def on_grid(self, cells: int, end: Literal["left", "middle"] = "left") -> Predictor:
         """Predictions rounded to a grid, as the paper's online algorithm does (Section 4, in its corrected form).
@@ -261,7 +259,7 @@ class Predictor:
         mass = np.add.reduceat(self.mass, starts)
         mean = np.add.reduceat(self.p * self.mass, starts) / mass
         last = np.append(starts[1:], len(self)) - 1
-        return self._merged(np.clip(mean, self.p[starts], self.p[last]), starts, np.arange(len(self)))
+        return self._pooled(np.clip(mean, self.p[starts], self.p[last]), self.mass, self.positive, starts)
 
     def calibrated(self) -> Predictor:
         """The predictor that says p_hat where this one says p: calibrated, and as informative.
@@ -271,14 +269,30 @@ class Predictor:
 
         O(n log n).
         """
-        return self.map(lambda _: self.p_hat)
+        # Continuous predictions are nearly all seen with one outcome only, and these need no sorting.
+        never, always = self.positive == 0, self.positive == self.mass
+        mixed = ~(never | always)
+        mass, positive = self.mass[mixed], self.positive[mixed]
+        certain = float(self.mass[always].sum())
+        return self._saying(
+            np.concatenate([[0.0], positive / mass, [1.0]]),
+            np.concatenate([[self.mass[never].sum()], mass, [certain]]),
+            np.concatenate([[0.0], positive, [certain]]),
+        )
 
-    def _merged(self, p: FloatArray, starts: NDArray[np.intp], order: NDArray[np.intp]) -> Predictor:
-        """Groups of values, taken in the given order and beginning at `starts`, each announced as p."""
+    def _saying(self, said: FloatArray, mass: FloatArray, positive: FloatArray) -> Predictor:
+        """The predictor that says `said`, in any order and with ties, with these masses."""
+        order = np.argsort(said)
+        said = said[order]
+        starts = _starts(said)
+        return self._pooled(said[starts], mass[order], positive[order], starts)
+
+    def _pooled(self, p: FloatArray, mass: FloatArray, positive: FloatArray, starts: NDArray[np.intp]) -> Predictor:
+        """The predictor that says p, once for each run of masses that begins at `starts`."""
         return Predictor(
             p,
-            np.add.reduceat(self.mass[order], starts),
-            np.add.reduceat(self.positive[order], starts),
+            np.add.reduceat(mass, starts),
+            np.add.reduceat(positive, starts),
             rows=self.rows,
             effective_rows=self.effective_rows,
         )

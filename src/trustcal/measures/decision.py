@@ -14,7 +14,7 @@ loss against the best constant.  So one profile and one bridge over 1/2 serve al
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -220,32 +220,32 @@ def _measured(
 
 def _loss(q: Predictor, reference: Predictor, mu: FloatArray) -> FloatArray:
     """D(mu), the worse of the two shared conventions for predictions that equal a threshold."""
-    above, at = _upper_payoff(reference, mu)
-    above_q, at_q = _upper_payoff(q, mu)
-    above -= above_q
-    at -= at_q
-    above += np.maximum(at, 0.0, out=at)
-    return above
+    loss = np.empty(len(mu))
+    for block in _blocks(len(mu)):
+        above, on = _upper_payoff(reference, mu, block)
+        above_q, on_q = _upper_payoff(q, mu, block)
+        loss[block] = above - above_q + np.maximum(on - on_q, 0.0)
+    return loss
 
 
-def _upper_payoff(q: Predictor, mu: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """E[(y − mu) 1{p > mu}] and E[(y − mu) 1{p = mu}] at each mu."""
+def _upper_payoff(q: Predictor, mu: FloatArray, block: slice) -> tuple[FloatArray, FloatArray]:
+    """E[(y − mu) 1{p > mu}] and E[(y − mu) 1{p = mu}] for a block of thresholds."""
     mass, positive = q.upper_sums
-    if mu is q.p:  # no need to look up where the predictions stand among themselves
-        return _payoff(mu, mass[1:], positive[1:]), _payoff(mu, q.mass, q.positive)
+    if mu is q.p:  # where the predictions stand among themselves need not be looked up
+        mu, after = mu[block], slice(block.start + 1, block.stop + 1)
+        return positive[after] - mu * mass[after], q.positive[block] - mu * q.mass[block]
+    mu = mu[block]
     start = np.searchsorted(q.p, mu)
-    hit = q.p[np.minimum(start, len(q) - 1)] == mu
-    on = start[hit]
-    at = np.zeros_like(mu)
-    at[hit] = _payoff(mu[hit], q.mass[on], q.positive[on])
+    here = np.minimum(start, len(q) - 1)
+    hit = q.p[here] == mu
     start += hit
-    return _payoff(mu, mass[start], positive[start]), at
+    return positive[start] - mu * mass[start], np.where(hit, q.positive[here] - mu * q.mass[here], 0.0)
 
 
-def _payoff(mu: FloatArray, mass: FloatArray, positive: FloatArray) -> FloatArray:
-    """E[y − mu] over the given masses."""
-    product = mu * mass
-    return np.subtract(positive, product, out=product)
+def _blocks(n: int) -> Iterator[slice]:
+    """Slices small enough for the cache: over many values, memory traffic is what costs."""
+    size = 1 << 14
+    return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
 
 def _worst(q: Predictor, reference: Predictor, kinks: FloatArray) -> DecisionWitness:
@@ -278,12 +278,11 @@ def _worst(q: Predictor, reference: Predictor, kinks: FloatArray) -> DecisionWit
 
 def _touched(mu: FloatArray, loss: FloatArray, slope: float, others: list[Point]) -> Point:
     """The point that a line of this slope touches from above: the first of the others, unless one is higher."""
-    if len(mu):
-        height = mu * -slope
-        height += loss
-        highest = int(np.argmax(height))
-        others = [*others, (float(mu[highest]), float(loss[highest]))]
-    return max(others, key=lambda point: point[0] * -slope + point[1])
+    points = list(others)
+    for block in _blocks(len(mu)):
+        highest = block.start + int(np.argmax(loss[block] - slope * mu[block]))
+        points.append((float(mu[highest]), float(loss[highest])))
+    return max(points, key=lambda point: point[1] - slope * point[0])
 
 
 def _over_half(a: Point, b: Point) -> float:
