@@ -56,3 +56,24 @@ def swap_regret_by_enumeration(payoff: np.ndarray, q: Predictor, tie: float = 1e
         earned = payoff @ np.array([mass - positive, positive])
         regret += earned.max() - earned[believed >= believed.max() - tie].min()
     return regret
+
+
+def smcal_by_linear_programming(q: Predictor) -> float:
+    """The smooth calibration error by its definition: the best σ(p_i) with |σ| ≤ 1 and slopes of at most 1."""
+    n = len(q)
+    slope = np.zeros((max(n - 1, 1), n))
+    for i in range(n - 1):
+        slope[i, i], slope[i, i + 1] = -1, 1
+    gap = np.diff(q.p) if n > 1 else np.zeros(1)
+    bias = q.p * q.mass - q.positive
+    scale = max(np.abs(bias).max(), 1e-300)  # so that the solver's tolerances are relative
+    found = linprog(
+        -bias / scale,
+        A_ub=np.vstack([slope, -slope]),
+        b_ub=np.concatenate([gap, gap]),
+        bounds=(-1, 1),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.success, found.message
+    return float(-found.fun * scale)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,23 +16,14 @@ from sklearn.model_selection import cross_val_score
 
 import trustcal as tc
 from tests.oracles import profile_by_definition, worst_score
+from tests.reference import FINITE_PREDICTORS, REFERENCE, law
 from tests.strategies import bounded_problems, predictors, probabilities
 from trustcal import DecisionProblem, Predictor
-
-REFERENCE = json.loads((Path(__file__).parent / "reference_values.json").read_text())
-
-
-def law(atoms: list[list[str]]) -> Predictor:
-    """Exact atoms [p, Pr[p, y=0], Pr[p, y=1]] as a predictor."""
-    p, w0, w1 = zip(*sorted([Fraction(number) for number in atom] for atom in atoms), strict=True)
-    mass = [float(a + b) for a, b in zip(w0, w1, strict=True)]
-    return Predictor([float(v) for v in p], mass, [float(w) for w in w1])
-
 
 # --- exact values
 
 
-@pytest.mark.parametrize("case", REFERENCE["finite_predictors"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", FINITE_PREDICTORS, ids=lambda case: case["name"])
 def test_reference_predictors(case: dict[str, Any]) -> None:
     q = law(case["atoms"])
     assert tc.ece(q) == pytest.approx(float(Fraction(case["ece"])), abs=1e-14)
@@ -111,7 +100,7 @@ def test_decision_loss_and_ucal_against_linear_programming_on_500_pairs() -> Non
         assert tc.ucal(q) == pytest.approx(worst_score(q, constant), abs=1e-10), index
 
 
-@pytest.mark.parametrize("case", REFERENCE["finite_predictors"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", FINITE_PREDICTORS, ids=lambda case: case["name"])
 def test_paper_instances_against_linear_programming(case: dict[str, Any]) -> None:
     q = law(case["atoms"])
     assert tc.cdl(q) == pytest.approx(worst_score(q, q.calibrated()), abs=1e-10)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trustcal.auditing import Audit, audit
     from trustcal.decisions import DecisionProblem, threshold, umbrella
+    from trustcal.measures.continuous import smcal, smcal_witness
     from trustcal.measures.decision import (
         cdl,
         cdl_witness,
@@ -32,6 +33,8 @@ __all__ = [
     "distance",
     "ece",
     "read",
+    "smcal",
+    "smcal_witness",
     "threshold",
     "ucal",
     "umbrella",
@@ -50,6 +53,8 @@ _ROOM = {
     "distance": "measures.decision",
     "ece": "measures.decision",
     "read": "sources",
+    "smcal": "measures.continuous",
+    "smcal_witness": "measures.continuous",
     "threshold": "decisions",
     "ucal": "measures.decision",
     "umbrella": "decisions",

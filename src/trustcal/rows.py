@@ -1,4 +1,4 @@
-"""Rows of data, checked: whatever a caller calls a column becomes a plain array or a clear refusal.
+"""Rows of data, checked and counted: whatever a caller calls a column becomes plain arrays or a clear refusal.
 
 Only `Predictor` uses this room.  Every refusal is a `ValueError` that states the rule, how many rows break it, the
 first that does (rows count from 0) and the remedy.
@@ -6,8 +6,9 @@ first that does (rows count from 0) and the remedy.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import fsum
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,24 +17,51 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-def checked_rows(
-    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None
-) -> tuple[BoolArray, FloatArray, FloatArray | None]:
-    """Outcomes as booleans, predictions in [0, 1], and positive weights scaled to at most 1 (or None)."""
-    outcome = _column(y_true, "y_true")
-    prediction = _column(y_prob, "y_prob")
-    weight = None if sample_weight is None else _column(sample_weight, "sample_weight")
-    for name, column in (("y_prob", prediction), ("sample_weight", weight)):
-        if column is not None and len(column) != len(outcome):
-            raise ValueError(
-                f"y_true and {name} must have the same length, but have {len(outcome)} and {len(column)} rows. "
-                "Pass columns of the same table."
-            )
-    if len(outcome) == 0:
-        raise ValueError("there must be at least one row, but the columns are empty. Check what was selected.")
-    return _without_zero_weight(
-        _outcomes(outcome, prediction), _predictions(prediction), None if weight is None else _weights(weight)
-    )
+@final
+@dataclass(frozen=True)
+class Counts:
+    """The empirical law of rows, each prediction value once."""
+
+    p: FloatArray
+    mass: FloatArray
+    positive: FloatArray
+    rows: int
+    effective_rows: float
+
+
+def counted_rows(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None) -> Counts:
+    """Rows checked, sorted by prediction, ties merged, counts divided by their total once."""
+    y, p, weight = _checked_rows(y_true, y_prob, sample_weight)
+    # Floats in [0, 1] order like their bit patterns, and the two top bits are free: one sort of integers
+    # (prediction, outcome) is exact and several times faster than sorting row numbers.
+    keys = (p + 0.0).view(np.uint64)
+    keys <<= np.uint64(1)
+    keys |= y
+    if weight is None:
+        keys.sort()
+    else:
+        order = np.argsort(keys)
+        keys, weight = keys[order], weight[order]
+    bits = keys >> np.uint64(1)
+    keys &= np.uint64(1)  # from here on the outcomes, in the order of predictions
+    starts = run_starts(bits)
+    if weight is None:
+        mass = np.empty(len(starts))
+        np.subtract(starts[1:], starts[:-1], out=mass[:-1])
+        mass[-1] = len(bits) - starts[-1]
+        positive = np.add.reduceat(keys, starts).astype(np.float64)
+        total, effective = float(len(bits)), float(len(bits))
+    else:
+        mass = _exact_sums(weight, starts)
+        positive = _exact_sums(keys * weight, starts)
+        total = fsum(weight)
+        effective = total * total / fsum(weight * weight)
+    mass /= total
+    positive /= total
+    values = bits.view(np.float64)[starts]
+    for array in (values, mass, positive):
+        array.flags.writeable = False
+    return Counts(values, mass, positive, len(bits), effective)
 
 
 def checked_classes(
@@ -114,16 +142,9 @@ def real_vector(values: ArrayLike, name: str) -> FloatArray:
     return np.asarray(_column(values, name), dtype=np.float64)
 
 
-def exact_group_sums(values: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
-    """The sum of each run values[starts[k]:starts[k + 1]], correctly rounded, so that order cannot matter.
-
-    Runs of one or two need no care, since a single addition is correctly rounded already.
-    """
-    sums: FloatArray = np.add.reduceat(values, starts)
-    ends = np.append(starts[1:], len(values))
-    for run in np.flatnonzero(ends - starts > 2):
-        sums[run] = fsum(values[starts[run] : ends[run]].tolist())
-    return sums
+def run_starts(values: NDArray[Any]) -> NDArray[np.intp]:
+    """Where each run of equal values begins."""
+    return np.flatnonzero(np.append(True, values[1:] != values[:-1]))
 
 
 def running_sum(values: FloatArray) -> FloatArray:
@@ -147,6 +168,41 @@ def refuse(bad: BoolArray, values: NDArray[Any], rule: str, remedy: str = "") ->
             f"{rule}: {int(bad.sum())} of {len(bad)} rows break this, the first is row {first} (from 0) "
             f"with {values[first].item()!r}." + (f" {remedy[0].upper()}{remedy[1:]}." if remedy else "")
         )
+
+
+def _checked_rows(
+    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[BoolArray, FloatArray, FloatArray | None]:
+    """Outcomes as booleans, predictions in [0, 1], and positive weights scaled to at most 1 (or None)."""
+    outcome = _column(y_true, "y_true")
+    prediction = _column(y_prob, "y_prob")
+    weight = None if sample_weight is None else _column(sample_weight, "sample_weight")
+    for name, column in (("y_prob", prediction), ("sample_weight", weight)):
+        if column is not None and len(column) != len(outcome):
+            raise ValueError(
+                f"y_true and {name} must have the same length, but have {len(outcome)} and {len(column)} rows. "
+                "Pass columns of the same table."
+            )
+    if len(outcome) == 0:
+        raise ValueError("there must be at least one row, but the columns are empty. Check what was selected.")
+    y, p = _outcomes(outcome, prediction), _predictions(prediction)
+    if weight is None:
+        return y, p, None
+    w = _weights(weight)
+    kept = w > 0
+    return (y, p, w) if kept.all() else (y[kept], p[kept], w[kept])
+
+
+def _exact_sums(values: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
+    """The sum of each run values[starts[k]:starts[k + 1]], correctly rounded, so that order cannot matter.
+
+    Runs of one or two need no care, since a single addition is correctly rounded already.
+    """
+    sums: FloatArray = np.add.reduceat(values, starts)
+    ends = np.append(starts[1:], len(values))
+    for run in np.flatnonzero(ends - starts > 2):
+        sums[run] = fsum(values[starts[run] : ends[run]].tolist())
+    return sums
 
 
 def _frozen(values: ArrayLike, name: str) -> FloatArray:
@@ -243,12 +299,3 @@ def _weights(weight: NDArray[Any]) -> FloatArray:
     if not w.any():
         raise ValueError(f"some weight must be positive, but all {len(w)} are 0. Leave sample_weight out, or mend it.")
     return np.ldexp(w, -int(np.frexp(w.max())[1]))  # by a power of two: exact, and sums cannot overflow
-
-
-def _without_zero_weight(
-    y: BoolArray, p: FloatArray, weight: FloatArray | None
-) -> tuple[BoolArray, FloatArray, FloatArray | None]:
-    if weight is None or weight.all():
-        return y, p, weight
-    kept = weight > 0
-    return y[kept], p[kept], weight[kept]

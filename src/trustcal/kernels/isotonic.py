@@ -1,0 +1,198 @@
+"""The smooth calibration error as a bounded isotonic regression, with both certificates.
+
+For predictions p_1 < … < p_n with biases c_i = E[(p − y); p = p_i], cumulative biases S_i = c_1 + … + c_i and gaps
+d_i = p_{i+1} − p_i, linear programming duality and Σ d_i ≤ 1 give (docs/theory.md, Theorem 1)
+
+    max { Σ c_i σ_i : σ 1-Lipschitz, |σ| ≤ 1 }  =  |S_n| + min { Σ d_i |S_i − U_i| : U monotone from 0 to S_n }.
+
+The right side is a weighted L1 isotonic regression with bounds; the left side's σ is read off its solution.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.kernels import kernel
+
+FloatArray = NDArray[np.float64]
+
+
+@kernel
+def smooth_error(p: FloatArray, bias: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
+    """The values of both certificates, and the certificates: lower, upper, σ at each p, U at each gap."""
+    curve = running_total(bias)
+    sign = -1.0 if curve[-1] < 0.0 else 1.0  # by symmetry, turn the curve so that it ends at or above 0
+    for i in range(len(curve)):
+        curve[i] *= sign
+    fit = bounded_isotonic(p, curve)
+    sigma = lipschitz_witness(p, curve, fit)
+    lower, upper = two_values(p, bias, sign, curve, fit, sigma)
+    return lower, upper, sigma, fit
+
+
+@kernel
+def running_total(values: FloatArray) -> FloatArray:
+    """Running sums with Neumaier's correction: each is good to about one rounding, however many values."""
+    sums = np.empty(len(values))
+    total, lost = 0.0, 0.0
+    for i in range(len(values)):
+        larger = total + values[i]
+        if abs(total) >= abs(values[i]):
+            lost += (total - larger) + values[i]
+        else:
+            lost += (values[i] - larger) + total
+        total = larger
+        sums[i] = total + lost
+    return sums
+
+
+@kernel
+def two_values(
+    p: FloatArray, bias: FloatArray, sign: float, curve: FloatArray, fit: FloatArray, sigma: FloatArray
+) -> tuple[float, float]:
+    """Σ c σ and |S_n| + Σ d |S − U|, with corrected sums; turns σ and U back by the sign on the way."""
+    n = len(p)
+    lower, lost, upper, lost_upper = 0.0, 0.0, curve[n - 1], 0.0
+    for i in range(n):
+        sigma[i] *= sign
+        term = bias[i] * sigma[i] - lost
+        larger = lower + term
+        lost = (larger - lower) - term
+        lower = larger
+        if i < n - 1:
+            term = (p[i + 1] - p[i]) * abs(curve[i] - fit[i]) - lost_upper
+            larger = upper + term
+            lost_upper = (larger - upper) - term
+            upper = larger
+            fit[i] *= sign
+    return lower, upper
+
+
+@kernel
+def bounded_isotonic(p: FloatArray, curve: FloatArray) -> FloatArray:
+    """The U with 0 ≤ U_1 ≤ U_2 ≤ … ≤ S_n that minimises Σ d·|S − U|.
+
+    Forward, f_i(u) = the least cost of the first i terms with U_i ≤ u is convex, falls and then stays: it is kept as
+    its breakpoints, each with the change of slope there.  A new term adds a breakpoint of twice its weight, and the
+    part that would rise again, its weight's worth of the highest breakpoints, is cut.  Breakpoints that come in order
+    go on a stack, the others into a heap; a breakpoint at 0 that never wears out is the lower bound.  Backward, U_i is
+    the highest breakpoint then standing, or U_{i+1} if that is lower.  O(n log n), near n if few come out of order.
+    """
+    n = len(p) - 1
+    top = curve[n]
+    fit = np.empty(n)
+    stack, load = np.empty(n + 1), np.empty(n + 1)
+    stack[0], load[0], height = 0.0, np.inf, 0
+    key, worth, size = np.empty(n + 1), np.empty(n + 1), 1  # the heap, largest key first
+    key[0], worth[0] = -1.0, 0.0  # its last entry, below every breakpoint
+    for i in range(n):
+        weight = p[i + 1] - p[i]
+        value = min(max(curve[i], 0.0), top)
+        if value >= max(stack[height], key[0]):
+            height += 1
+            stack[height], load[height] = value, weight
+        else:
+            push(key, worth, size, value, 2.0 * weight)
+            size += 1
+            cut = weight
+            while cut > 0.0:
+                if stack[height] >= key[0]:
+                    if load[height] > cut:
+                        load[height] -= cut
+                        cut = 0.0
+                    else:
+                        cut -= load[height]
+                        height -= 1
+                elif worth[0] > cut:
+                    worth[0] -= cut
+                    cut = 0.0
+                else:
+                    cut -= worth[0]
+                    size -= 1
+                    drop_largest(key, worth, size)
+        fit[i] = max(stack[height], key[0])
+    ceiling = top
+    for i in range(n - 1, -1, -1):
+        ceiling = min(ceiling, fit[i])
+        fit[i] = ceiling
+    return fit
+
+
+@kernel
+def push(key: FloatArray, worth: FloatArray, size: int, new: float, new_worth: float) -> None:
+    """Put an entry into the heap of `size` entries."""
+    i = size
+    while i > 0 and key[(i - 1) >> 1] < new:
+        parent = (i - 1) >> 1
+        key[i], worth[i] = key[parent], worth[parent]
+        i = parent
+    key[i], worth[i] = new, new_worth
+
+
+@kernel
+def drop_largest(key: FloatArray, worth: FloatArray, size: int) -> None:
+    """Take the first entry out of the heap, leaving `size`: the last one sinks from the top to its place."""
+    last, last_worth = key[size], worth[size]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child + 1 < size and key[child + 1] > key[child]:
+            child += 1
+        if child >= size or key[child] <= last:
+            break
+        key[i], worth[i] = key[child], worth[child]
+        i = child
+    key[i], worth[i] = last, last_worth
+
+
+@kernel
+def lipschitz_witness(p: FloatArray, curve: FloatArray, fit: FloatArray) -> FloatArray:
+    """The σ that attains the maximum, by complementary slackness with the isotonic fit.
+
+    σ falls at full speed where the curve is above the fit, rises where it is below, and is 1 wherever the fit jumps;
+    where curve and fit touch it is free.  Between two jumps the free stretches fall first and rise later, just as much
+    as it takes to return to 1, so that σ never exceeds 1; since all gaps together are at most 1 it stays above −1.
+    """
+    n = len(p) - 1
+    top = curve[n]
+    sigma = np.empty(n + 1)
+    sigma[0] = 1.0 if top > 0.0 else 0.0
+    first = 0
+    while first < n:
+        level, last = fit[first], first
+        falls, rises, free = 0.0, 0.0, 0.0
+        while last < n and fit[last] == level:
+            gap = p[last + 1] - p[last]
+            if curve[last] > level:
+                falls += gap
+            elif curve[last] < level:
+                rises += gap
+            else:
+                free += gap
+            last += 1
+        jump_before = first > 0 or level > 0.0
+        jump_after = last < n or level < top
+        falling = free  # how much of the free length falls
+        if jump_before and jump_after:
+            falling = 0.5 * (free + rises - falls)
+        elif jump_after:
+            falling = 0.0
+            sigma[first] = min(1.0, 1.0 + falls - rises - free)
+        for i in range(first, last):
+            step = p[i + 1] - p[i]
+            if curve[i] > level:
+                step = -step
+            elif curve[i] == level:
+                down = min(max(falling, 0.0), step)
+                falling -= down
+                step -= 2.0 * down
+            sigma[i + 1] = min(1.0, max(-1.0, sigma[i] + step))
+        if last < n:
+            sigma[last] = 1.0
+        first = last
+    for i in range(n - 1, -1, -1):  # slopes were added up with rounding: make every single one at most 1 again
+        sigma[i] = min(sigma[i], sigma[i + 1] + (p[i + 1] - p[i]))
+    for i in range(n):
+        sigma[i + 1] = min(sigma[i + 1], sigma[i] + (p[i + 1] - p[i]))
+    return sigma

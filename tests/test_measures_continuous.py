@@ -1,0 +1,134 @@
+"""The smooth calibration error: exact values, certificates, linear programming, and what may move it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import trustcal as tc
+from tests.degenerate import degenerate_predictor
+from tests.oracles import smcal_by_linear_programming
+from tests.reference import FINITE_PREDICTORS, law
+from tests.strategies import predictors
+from trustcal import Predictor
+from trustcal.kernels.isotonic import smooth_error
+from trustcal.measures.continuous import SmcalWitness
+
+
+def check_certificates(q: Predictor, witness: SmcalWitness) -> None:
+    """Both sides of the witness, re-computed in exact rational arithmetic from what it shows."""
+    p = [Fraction(value) for value in q.p.tolist()]
+    mass, positive = ([Fraction(value) for value in array.tolist()] for array in (q.mass, q.positive))
+    bias = [x * m - one for x, m, one in zip(p, mass, positive, strict=True)]
+    sigma = [Fraction(value) for value in witness.sigma.tolist()]
+    slack = Fraction(1, 2**52)
+    assert all(abs(value) <= 1 for value in sigma)
+    assert all(abs(sigma[i + 1] - sigma[i]) <= p[i + 1] - p[i] + slack for i in range(len(p) - 1))
+    assert abs(sum(c * s for c, s in zip(bias, sigma, strict=True)) - Fraction(witness.lower)) <= 4 * slack
+    fit = [Fraction(0), *(Fraction(value) for value in witness.fit.tolist()), sum(bias, Fraction(0))]
+    variation = sum((abs(after - before) for before, after in pairwise(fit)), Fraction(0))
+    cost, cumulative = Fraction(0), Fraction(0)
+    for i in range(len(p) - 1):
+        cumulative += bias[i]
+        cost += (p[i + 1] - p[i]) * abs(cumulative - fit[i + 1])
+    assert abs(variation + cost - Fraction(witness.upper)) <= 4 * slack
+
+
+@pytest.mark.parametrize("case", FINITE_PREDICTORS, ids=lambda case: case["name"])
+def test_reference_values(case: dict[str, Any]) -> None:
+    witness = tc.smcal_witness(law(case["atoms"]))
+    assert witness.value == pytest.approx(float(Fraction(case["smcal"])), abs=1e-15)
+    assert witness.lower == pytest.approx(float(Fraction(case["smcal"])), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("q", "value", "sigma"),
+    [
+        (Predictor([0.3], [1], [0.3]), 0, None),
+        (Predictor([0.75], [1], [0.25]), 0.5, [1]),  # one value: plain bias
+        (Predictor([0.25], [1], [0.75]), 0.5, [-1]),
+        (Predictor([0, 1], [0.5, 0.5], [0.5, 0]), 0.5, None),
+        (Predictor([0.25, 0.5], [0.5, 0.5], [0.0, 0.0]), 0.375, [1, 1]),  # bias of one sign: its mean
+    ],
+)
+def test_exact_values(q: Predictor, value: float, sigma: list[float] | None) -> None:
+    witness = tc.smcal_witness(q)
+    assert (witness.lower, witness.upper) == pytest.approx((value, value), abs=1e-16)
+    if sigma is not None:
+        assert witness.sigma.tolist() == sigma
+
+
+@given(predictors(max_values=20))
+def test_certificates_hold_exactly_and_agree(q: Predictor) -> None:
+    witness = tc.smcal_witness(q)
+    check_certificates(q, witness)
+    assert abs(witness.upper - witness.lower) <= 1e-14
+
+
+def test_against_linear_programming_on_500_predictors() -> None:
+    rng = np.random.default_rng(4)
+    for index in range(500):
+        q = degenerate_predictor(rng, int(rng.integers(1, 15)))
+        assert tc.smcal(q) == pytest.approx(smcal_by_linear_programming(q), abs=1e-9), index
+
+
+@given(predictors(max_values=12))
+def test_between_mean_bias_and_ece(q: Predictor) -> None:
+    assert abs((q.p * q.mass - q.positive).sum()) - 1e-15 <= tc.smcal(q) <= tc.ece(q) + 1e-15
+
+
+@given(predictors(max_values=12))
+def test_mirror_image(q: Predictor) -> None:
+    if ((1 - (1 - q.p)) == q.p).all():
+        mirror = Predictor((1 - q.p)[::-1], q.mass[::-1], (q.mass - q.positive)[::-1])
+        assert tc.smcal(mirror) == pytest.approx(tc.smcal(q), abs=1e-15)
+
+
+@given(predictors(max_values=12), st.integers(1, 50), st.sampled_from(["left", "middle"]))
+def test_rounding_moves_it_by_at_most_twice_the_movement(q: Predictor, cells: int, end: Any) -> None:
+    coarse = q.on_grid(cells, end)
+    assert coarse.moved <= 1 / cells + 1e-15
+    assert abs(tc.smcal(coarse) - tc.smcal(q)) <= 2 * coarse.moved + 1e-14
+
+
+@given(predictors(max_values=12), st.integers(1, 5))
+def test_movement_adds_up(q: Predictor, cells: int) -> None:
+    assert q.moved == 0
+    grid = q.on_grid(7)
+    assert grid.coarsen(cells).moved >= grid.moved
+    assert q.calibrated().moved == pytest.approx(tc.ece(q), abs=1e-15)
+    assert q.map(lambda p: p).moved == 0
+    assert q.coarsen(1).moved == pytest.approx(np.abs(q.p - q.p @ q.mass / q.mass.sum()) @ q.mass, abs=1e-14)
+
+
+@given(predictors(max_values=20))
+def test_compiled_code_gives_the_same_bits(q: Predictor) -> None:
+    bias = q.p * q.mass - q.positive
+    plain, compiled = smooth_error(q.p, bias), smooth_error.compiled(q.p, bias)
+    assert plain[:2] == compiled[:2]
+    for one, other in zip(plain[2:], compiled[2:], strict=True):
+        assert one.tolist() == other.tolist()
+
+
+def test_degenerate_predictors_of_all_sizes() -> None:
+    rng = np.random.default_rng(5)
+    for index in range(1000):
+        q = degenerate_predictor(rng, int(10 ** rng.uniform(0, 3)))
+        lower, upper, sigma, _ = smooth_error.compiled(q.p, q.p * q.mass - q.positive)
+        assert abs(upper - lower) <= 1e-14, index
+        assert (np.abs(sigma) <= 1).all()
+        assert (np.abs(np.diff(sigma)) <= np.diff(q.p) + 2.3e-16).all()
+
+
+def test_a_million_values() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(10**6)
+    witness = tc.smcal_witness(Predictor.from_samples(rng.random(10**6) < p**2, p))
+    assert witness.upper - witness.lower == pytest.approx(0, abs=1e-14)
+    assert witness.value == pytest.approx(1 / 6, abs=2e-3)  # bias of one sign: E[p − p²]
