@@ -30,7 +30,7 @@ def _values(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
     elif family == 1:
         p = rng.integers(0, 2 * n + 1, n).astype(float) / (2 * n)  # a grid, with 0 and 1 on it
     elif family == 2:
-        p = rng.random() + 1e-15 * rng.integers(-n, n + 1, n)  # gaps of 1e-15
+        p = rng.random() + 1e-15 * rng.integers(-n, n + 1, n).astype(float)  # gaps of 1e-15
     elif family == 3:
         p = np.where(rng.random(n) < 0.5, 1e-12 * rng.random(n), 1 - 1e-12 * rng.random(n))  # within 1e-12 of the ends
     elif family == 4:
