@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench fuzz clean
 
 demo: .venv/installed
 	$(BIN)/trustcal demo
@@ -18,6 +18,10 @@ lint: .venv/installed-dev
 
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.decision
+	$(BIN)/python -m benchmarks.smooth
+
+fuzz: .venv/installed-dev
+	$(BIN)/python -m tests.fuzz
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linprog
+from scipy.sparse import coo_array
 
 from trustcal.predictor import Predictor
 
@@ -77,3 +79,60 @@ def smcal_by_linear_programming(q: Predictor) -> float:
     )
     assert found.success, found.message
     return float(-found.fun * scale)
+
+
+def dtc_by_linear_programming(q: Predictor, b: NDArray[np.float64]) -> float:
+    """The distance to calibration by the paper's linear program (DtC_LP), with b restricted to the given values.
+
+    Unknown is the joint law ρ(b, p, y) ≥ 0.  It has the law of (p, y) as a marginal, and b is calibrated under it:
+    (1 − b) Σ_p ρ(b, p, 1) = b Σ_p ρ(b, p, 0).  The least Σ |p − b| ρ is never below the distance to calibration, and
+    equals it if b holds the right values.
+    """
+    n, m = len(q), len(b)
+    i, j, y = (index.ravel() for index in np.meshgrid(np.arange(n), np.arange(m), [0, 1], indexing="ij"))
+    column = np.arange(len(i))
+    bias = np.where(y == 1, 1 - b[j], -b[j])
+    matrix = coo_array(
+        (
+            np.concatenate([np.ones(len(i)), bias]),
+            (np.concatenate([2 * i + y, 2 * n + j]), np.concatenate([column, column])),
+        ),
+        shape=(2 * n + m, len(i)),
+    )
+    marginal = np.column_stack([q.mass - q.positive, q.positive]).ravel()
+    found = linprog(
+        np.abs(q.p[i] - b[j]),
+        A_eq=matrix.tocsr(),
+        b_eq=np.concatenate([marginal, np.zeros(m)]),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.success, found.message
+    return float(found.fun)
+
+
+def dtc_dual_by_linear_programming(q: Predictor, b: NDArray[np.float64]) -> float:
+    """The dual program (DtC_LP_Dual) with b restricted to the given values: the largest Σ Pr[p, y] r(p, y) with
+    r(p, y) ≤ |b − p| + (y − b) s(b) for every b, p and y.  By duality the same number.
+    """
+    n, m = len(q), len(b)
+    i, j, y = (index.ravel() for index in np.meshgrid(np.arange(n), np.arange(m), [0, 1], indexing="ij"))
+    row = np.arange(len(i))
+    matrix = coo_array(
+        (
+            np.concatenate([np.ones(len(i)), b[j] - y]),
+            (np.concatenate([row, row]), np.concatenate([2 * i + y, 2 * n + j])),
+        ),
+        shape=(len(i), 2 * n + m),
+    )
+    marginal = np.column_stack([q.mass - q.positive, q.positive]).ravel()
+    found = linprog(
+        -np.concatenate([marginal, np.zeros(m)]),
+        A_ub=matrix.tocsr(),
+        b_ub=np.abs(q.p[i] - b[j]),
+        bounds=[(None, None)] * (2 * n) + [(-1, 1)] * m,
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert found.success, found.message
+    return -float(found.fun)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -132,3 +132,49 @@ def test_a_million_values() -> None:
     witness = tc.smcal_witness(Predictor.from_samples(rng.random(10**6) < p**2, p))
     assert witness.upper - witness.lower == pytest.approx(0, abs=1e-14)
     assert witness.value == pytest.approx(1 / 6, abs=2e-3)  # bias of one sign: E[p − p²]
+
+
+# --- the subsampled smooth calibration error
+
+
+def test_ssce_against_all_subsets() -> None:
+    y, p = np.array([0, 1, 1, 0, 1, 0]), np.array([0.2, 0.2, 0.5, 0.5, 0.5, 0.9])
+    q = Predictor.from_samples(y, p)
+    exact = 0.0
+    for kept in product([0, 1], repeat=6):
+        rows = np.array(kept) / 6
+        bias = np.array([(rows * (p - y))[p == value].sum() for value in q.p])
+        exact += smooth_error(q.p, bias)[1] / 64
+    found = tc.ssce_estimate(q, samples=400, rng=1)
+    assert found.samples == 400
+    assert abs(found.value - exact) <= 4 * found.standard_error
+    assert found == tc.ssce_estimate(q, samples=400, rng=np.random.default_rng(1))
+    assert found.value == tc.ssce(y, p, samples=400, rng=1) == tc.ssce(q, samples=400, rng=1)
+    assert found != tc.ssce_estimate(q, samples=400, rng=2)
+
+
+def test_ssce_is_at_least_half_of_smcal() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        p = rng.random(50).round(1)
+        q = Predictor.from_samples(rng.random(50) < rng.random(), p)
+        found = tc.ssce_estimate(q, samples=100, rng=rng)
+        assert found.value >= tc.smcal(q) / 2 - 4 * found.standard_error
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [
+        (Predictor([0.5], [1], [0.5]), "known law"),
+        (Predictor.from_samples([0, 1, 1], [0.1, 0.2, 0.3], [1, 2, 1]), "different weights"),
+        (Predictor.from_samples([1, 1], [0.3, 0.3], [0.5, 1.5]), "different weights"),
+    ],
+)
+def test_ssce_needs_rows_that_count_alike(q: Predictor, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tc.ssce(q, rng=0)
+
+
+def test_ssce_needs_two_samples() -> None:
+    with pytest.raises(ValueError, match="2 or more"):
+        tc.ssce([0, 1], [0.2, 0.4], samples=1, rng=0)

@@ -27,5 +27,14 @@ def test_introduction_cdl_is_1() -> None:
 
 
 def test_introduction_the_nearest_calibrated_predictor_is_a_hundredth_of_a_percent_away() -> None:
-    assert tc.distance([0.4999, 0.5001], [0.5, 0.5]) == pytest.approx(1e-4, abs=1e-16)
-    assert tc.cdl(RAIN.map(lambda p: 0 * p + 0.5)) == 0
+    witness = tc.dtc_witness(RAIN)
+    assert witness.upper == pytest.approx(1e-4, abs=1e-16)
+    assert witness.nearest.p.tolist() == [0.5]
+    assert tc.cdl(witness.nearest) == 0
+
+
+def test_introduction_erratum_smcal_is_half_of_what_is_printed() -> None:
+    """The paper says "about 0.01 %", with weights −0.01 % and 0.01 %, which have the wrong sign."""
+    witness = tc.smcal_witness(RAIN)
+    assert witness.value == pytest.approx(5.001e-5, abs=1e-16)
+    assert witness.sigma[1] > witness.sigma[0]

@@ -117,3 +117,33 @@ def test_lemma_2_13_corrected_is_sharp() -> None:
 def test_ucal_is_at_most_cdl(q: Predictor) -> None:
     """Ignoring the predictor is one way of swapping."""
     assert tc.ucal(q) <= tc.cdl(q) + 1e-12
+
+
+# --- Lemma 2.17: smooth calibration error and distance to calibration
+
+
+@given(predictors(max_values=12))
+def test_lemma_2_17_corrected(q: Predictor) -> None:
+    assert tc.dtc(q) / 2 - 1e-13 <= tc.smcal(q) <= 2 * tc.dtc(q) + 1e-13
+
+
+def test_lemma_2_17_erratum_smcal_exceeds_dtc() -> None:
+    d = h = 0.1
+    q = Predictor([d, d + h], [1 - d, d], [0.0, d])
+    assert tc.dtc(q) == pytest.approx(d * h, abs=1e-15)
+    assert tc.smcal(q) == pytest.approx(d * h * (2 - d - h), abs=1e-15)  # 1.8 times as much
+
+
+def test_lemma_2_17_corrected_is_sharp() -> None:
+    d = h = 1e-3
+    q = Predictor([d, d + h], [1 - d, d], [0.0, d])
+    assert tc.smcal(q) / tc.dtc(q) > 1.997
+    h = 1e-4
+    rain = Predictor([0.5 - h, 0.5 + h], [0.5, 0.5], [0.5, 0.0])
+    assert tc.smcal(rain) / tc.dtc(rain) < 0.5002
+
+
+def test_definition_2_14_erratum_the_range_must_be_bounded() -> None:
+    """Without |σ| ≤ 1 constants are 1-Lipschitz: the supremum of c·E[p − y] over constants c is infinite."""
+    q = Predictor([0.5], [1.0], [0.25])
+    assert all(c * float((q.p * q.mass - q.positive).sum()) > tc.smcal(q) for c in (10, 1e6))

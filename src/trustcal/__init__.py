@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from trustcal.auditing import Audit, audit
     from trustcal.decisions import DecisionProblem, threshold, umbrella
-    from trustcal.measures.continuous import smcal, smcal_witness
+    from trustcal.measures.continuous import smcal, smcal_witness, ssce, ssce_estimate
     from trustcal.measures.decision import (
         cdl,
         cdl_witness,
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
         ece,
         ucal,
     )
+    from trustcal.measures.kernel_smoothing import smece, smece_curve
+    from trustcal.measures.rounding import rounding_effect
+    from trustcal.measures.transport import dtc, dtc_witness
     from trustcal.predictor import Predictor
     from trustcal.sources import read
 
@@ -31,10 +34,17 @@ __all__ = [
     "decision_loss",
     "decision_loss_witness",
     "distance",
+    "dtc",
+    "dtc_witness",
     "ece",
     "read",
+    "rounding_effect",
     "smcal",
     "smcal_witness",
+    "smece",
+    "smece_curve",
+    "ssce",
+    "ssce_estimate",
     "threshold",
     "ucal",
     "umbrella",
@@ -51,10 +61,17 @@ _ROOM = {
     "decision_loss": "measures.decision",
     "decision_loss_witness": "measures.decision",
     "distance": "measures.decision",
+    "dtc": "measures.transport",
+    "dtc_witness": "measures.transport",
     "ece": "measures.decision",
     "read": "sources",
+    "rounding_effect": "measures.rounding",
     "smcal": "measures.continuous",
     "smcal_witness": "measures.continuous",
+    "smece": "measures.kernel_smoothing",
+    "smece_curve": "measures.kernel_smoothing",
+    "ssce": "measures.continuous",
+    "ssce_estimate": "measures.continuous",
     "threshold": "decisions",
     "ucal": "measures.decision",
     "umbrella": "decisions",

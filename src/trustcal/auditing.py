@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.decisions import DecisionProblem, threshold
+from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import DecisionWitness, cdl_witness, ece
+from trustcal.measures.kernel_smoothing import smece
+from trustcal.measures.transport import dtc_witness
 from trustcal.predictor import Predictor, as_predictor
 
 COMMON_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -66,7 +69,12 @@ class Audit:
     base_rate: float
     mean_prediction: float
     cells: int | None
-    """The decision measures were taken on this many cells of equal mass; None: on the values as they are."""
+    """ECE, CDL and all losses were taken on this many cells of equal mass; None: on the values as they are."""
+    dtc_lower: float
+    dtc_upper: float
+    """The distance to calibration lies in [dtc_lower, dtc_upper]: certified, see `dtc_witness`."""
+    smcal: float
+    smece: float
     ece: float
     cdl: float
     worst: WorstCase
@@ -96,7 +104,8 @@ def audit(
     """Measure a predictor, or rows in scikit-learn's order, for the people who decide by it.
 
     Where values are seen too rarely to have a frequency, as continuous predictions are, ECE and CDL are measured on
-    about n^(1/3) cells of equal mass (or as many as `cells` says), and the audit says so.
+    about n^(1/3) cells of equal mass (or as many as `cells` says), and the audit says so.  The smooth measures need no
+    cells.
 
     >>> audit(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])).cdl
     1.0
@@ -107,6 +116,7 @@ def audit(
     pooled = q.suggested_cells if cells is None and q.sparse else cells
     measured = q if pooled is None else q.coarsen(pooled)
     witness = cdl_witness(measured)
+    distance = dtc_witness(q)
     return Audit(
         rows=q.rows,
         effective_rows=q.effective_rows,
@@ -114,6 +124,10 @@ def audit(
         base_rate=q.base_rate,
         mean_prediction=float(q.p @ q.mass / q.mass.sum()),
         cells=None if pooled is None else len(measured),
+        dtc_lower=distance.lower,
+        dtc_upper=distance.upper,
+        smcal=smcal(q),
+        smece=smece(q),
         ece=ece(measured),
         cdl=witness.value,
         worst=WorstCase(tuple(witness.thresholds.tolist()), tuple(witness.weights.tolist()), _table(witness.problem)),

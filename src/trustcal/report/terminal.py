@@ -72,6 +72,10 @@ def _measures(audit: Audit, frame: box.Box) -> Table:
         table.add_row("Rows", f"{audit.rows:,}", f"worth {audit.effective_rows:,.0f} equal ones" if weighed else "")
     table.add_row("Distinct predictions", f"{audit.values:,}", "")
     table.add_row("Mean prediction", f"{audit.mean_prediction:.4f}", f"base rate {audit.base_rate:.4f}")
+    width = audit.dtc_upper - audit.dtc_lower
+    table.add_row("Distance to calibration", f"{audit.dtc_upper:.4f}", f"certified to {max(width, 1e-16):.0e}")
+    table.add_row("Smooth calibration error", f"{audit.smcal:.4f}", "")
+    table.add_row("SmoothECE", f"{audit.smece:.4f}", "")
     where = "" if audit.cells is None else f"on {audit.cells} cells of equal mass"
     table.add_row("Expected calibration error", f"{audit.ece:.4f}", where)
     table.add_row("Calibration decision loss", f"{audit.cdl:.4f}", where)
