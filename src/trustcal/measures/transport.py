@@ -11,7 +11,7 @@ import warnings
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import inf, nextafter
+from math import inf, isfinite, nextafter
 from typing import final
 
 import numpy as np
@@ -141,12 +141,13 @@ def dtc_witness(q: Predictor, tol: float = 1e-9) -> DtcWitness:
     for noise in NOISE:
         moved0, moved1 = (w + noise * random.random(len(z)) / len(z) if noise else w for w in (w0, w1))
         for north in sides:
-            found = guess(z, moved0, moved1, north)
+            with np.errstate(all="ignore"):  # a guess may divide by 5e-324; what comes of that is judged like any other
+                found = guess(z, moved0, moved1, north)
+                b, m0, m1, r0, r1, mass = found.on_nodes(z, w0, w1)
+                low = lower_certificate.on(len(b))(b, m0, m1, r0, r1)
+                up = upper_certificate.on(len(b))(b, m0, m1, mass)
             shots += found.shots
-            b, m0, m1, r0, r1, mass = found.on_nodes(z, w0, w1)
-            low = lower_certificate.on(len(b))(b, m0, m1, r0, r1)
-            up = upper_certificate.on(len(b))(b, m0, m1, mass)
-            if len(b) <= EXACT:
+            if len(b) <= EXACT and isfinite(low) and isfinite(up):
                 low = _rounded(_exact_lower(q, Potentials(b, r0, r1)), -inf)
                 up = _rounded(_exact_upper(q, _calibrated(b, mass)), inf)
             if low > lower:
