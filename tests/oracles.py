@@ -67,7 +67,7 @@ def smcal_by_linear_programming(q: Predictor) -> float:
     for i in range(n - 1):
         slope[i, i], slope[i, i + 1] = -1, 1
     gap = np.diff(q.p) if n > 1 else np.zeros(1)
-    bias = q.p * q.mass - q.positive
+    bias = q.bias
     scale = max(np.abs(bias).max(), 1e-300)  # so that the solver's tolerances are relative
     found = linprog(
         -bias / scale,

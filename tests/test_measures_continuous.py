@@ -80,7 +80,7 @@ def test_against_linear_programming_on_500_predictors() -> None:
 
 @given(predictors(max_values=12))
 def test_between_mean_bias_and_ece(q: Predictor) -> None:
-    assert abs((q.p * q.mass - q.positive).sum()) - 1e-15 <= tc.smcal(q) <= tc.ece(q) + 1e-15
+    assert abs((q.bias).sum()) - 1e-15 <= tc.smcal(q) <= tc.ece(q) + 1e-15
 
 
 @given(predictors(max_values=12))
@@ -109,7 +109,7 @@ def test_movement_adds_up(q: Predictor, cells: int) -> None:
 
 @given(predictors(max_values=20))
 def test_compiled_code_gives_the_same_bits(q: Predictor) -> None:
-    bias = q.p * q.mass - q.positive
+    bias = q.bias
     plain, compiled = smooth_error(q.p, bias), smooth_error.compiled(q.p, bias)
     assert plain[:2] == compiled[:2]
     for one, other in zip(plain[2:], compiled[2:], strict=True):
@@ -120,7 +120,7 @@ def test_degenerate_predictors_of_all_sizes() -> None:
     rng = np.random.default_rng(5)
     for index in range(1000):
         q = degenerate_predictor(rng, int(10 ** rng.uniform(0, 3)))
-        lower, upper, sigma, _ = smooth_error.compiled(q.p, q.p * q.mass - q.positive)
+        lower, upper, sigma, _ = smooth_error.compiled(q.p, q.bias)
         assert abs(upper - lower) <= 1e-14, index
         assert (np.abs(sigma) <= 1).all()
         assert (np.abs(np.diff(sigma)) <= np.diff(q.p) + 2.3e-16).all()

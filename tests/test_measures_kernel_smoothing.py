@@ -26,7 +26,7 @@ RAIN = Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
 
 
 def bias(q: Predictor) -> tuple[FloatArray, FloatArray]:
-    c = q.mass * q.p - q.positive
+    c = q.bias
     return q.p[c != 0], c[c != 0]
 
 
@@ -106,7 +106,7 @@ def test_rain_table() -> None:
 def test_two_opposite_biases(a: float) -> None:
     """Biases ∓c at 1/2 ∓ a, by the cosine series of the reflected kernel or, where nothing is reflected, by erf."""
     q = Predictor([0.5 - a, 0.5 + a], [0.5, 0.5], [0.5, 0.0])
-    c = float(np.abs(q.mass * q.p - q.positive)[0])
+    c = float(np.abs(q.bias)[0])
     a = float(q.p[1] - q.p[0]) / 2
     value = smece(q)
 
@@ -182,7 +182,7 @@ def test_bandwidths_about_the_spacing_of_values(off: float) -> None:
 @given(predictors())
 def test_between_mean_bias_and_ece(q: Predictor) -> None:
     value = smece(q)
-    assert abs(float((q.mass * q.p - q.positive).sum())) - 1e-9 <= value <= ece(q) + 1e-9
+    assert abs(float((q.bias).sum())) - 1e-9 <= value <= ece(q) + 1e-9
 
 
 @given(predictors(), st.floats(1e-4, 1), st.floats(1, 4))

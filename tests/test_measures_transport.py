@@ -123,7 +123,7 @@ def test_the_coupling_is_the_witness(q: Predictor) -> None:
 
 @given(predictors(max_values=12))
 def test_between_mean_bias_and_ece(q: Predictor) -> None:
-    bias = abs((q.p * q.mass - q.positive).sum())
+    bias = abs((q.bias).sum())
     assert bias - 1e-14 <= tc.dtc(q) <= tc.ece(q) + 1e-14
 
 

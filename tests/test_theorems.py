@@ -146,4 +146,4 @@ def test_lemma_2_17_corrected_is_sharp() -> None:
 def test_definition_2_14_erratum_the_range_must_be_bounded() -> None:
     """Without |σ| ≤ 1 constants are 1-Lipschitz: the supremum of c·E[p − y] over constants c is infinite."""
     q = Predictor([0.5], [1.0], [0.25])
-    assert all(c * float((q.p * q.mass - q.positive).sum()) > tc.smcal(q) for c in (10, 1e6))
+    assert all(c * float((q.bias).sum()) > tc.smcal(q) for c in (10, 1e6))

@@ -153,6 +153,14 @@ class Predictor:
         return posterior
 
     @cached_property
+    def bias(self) -> FloatArray:
+        """E[(p − y); p = p[i]] = mass[i]·(p[i] − p_hat[i]): positive where predictions are too high."""
+        bias: FloatArray = self.p * self.mass
+        bias -= self.positive
+        bias.flags.writeable = False
+        return bias
+
+    @cached_property
     def base_rate(self) -> float:
         """Pr[y = 1]."""
         return min(1.0, float(self.positive.sum() / self.mass.sum()))
@@ -160,9 +168,10 @@ class Predictor:
     @cached_property
     def upper_sums(self) -> tuple[FloatArray, FloatArray]:
         """Mass and positive mass from each value upwards: entry i sums values i, i + 1, …; the last entry is 0."""
-        sums = np.zeros((2, len(self) + 1))
-        sums[0, -2::-1] = running_sum(self.mass[::-1])
-        sums[1, -2::-1] = running_sum(self.positive[::-1])
+        sums = np.empty((2, len(self) + 1))
+        sums[:, -1] = 0.0
+        running_sum(self.mass[::-1], out=sums[0, -2::-1])
+        running_sum(self.positive[::-1], out=sums[1, -2::-1])
         sums.flags.writeable = False
         return sums[0], sums[1]
 
@@ -255,12 +264,12 @@ class Predictor:
         never, always = self.positive == 0, self.positive == self.mass
         mixed = ~(never | always)
         mass, positive = self.mass[mixed], self.positive[mixed]
-        certain = float(self.mass[always].sum())
+        certain = float((self.mass * always).sum())
         return self._saying(
             np.concatenate([[0.0], positive / mass, [1.0]]),
-            np.concatenate([[self.mass[never].sum()], mass, [certain]]),
+            np.concatenate([[(self.mass * never).sum()], mass, [certain]]),
             np.concatenate([[0.0], positive, [certain]]),
-            float(np.abs(self.positive - self.p * self.mass).sum()),
+            float(np.abs(self.bias).sum()),
         )
 
     def _saying(self, said: FloatArray, mass: FloatArray, positive: FloatArray, moved: float) -> Predictor:

@@ -71,7 +71,7 @@ def smcal_witness(q: Predictor) -> SmcalWitness:
 
     O(n log n).
     """
-    lower, upper, sigma, fit = smooth_error.on(len(q))(q.p, q.p * q.mass - q.positive)
+    lower, upper, sigma, fit = smooth_error.on(len(q))(q.p, q.bias)
     for array in (sigma, fit):
         array.flags.writeable = False
     return SmcalWitness(float(lower), float(upper), q.p, sigma, fit)

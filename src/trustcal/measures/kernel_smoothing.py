@@ -78,10 +78,8 @@ def smece(
     where the answer is as small as the distance of neighbouring values.
     """
     q = as_predictor(y_true, y_prob, sample_weight)
-    c = q.mass * q.p
-    c -= q.positive
-    biased = c != 0
-    return _fixed_point(q.p, c) if biased.all() else _fixed_point(q.p[biased], c[biased])
+    biased = q.bias != 0
+    return _fixed_point(q.p, q.bias) if biased.all() else _fixed_point(q.p[biased], q.bias[biased])
 
 
 def smece_curve(q: Predictor, *, points: int = 1025) -> SmoothedCurve:
