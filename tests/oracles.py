@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, diags_array, vstack
 
 from trustcal.predictor import Predictor
 
@@ -63,16 +63,12 @@ def swap_regret_by_enumeration(payoff: np.ndarray, q: Predictor, tie: float = 1e
 def smcal_by_linear_programming(q: Predictor) -> float:
     """The smooth calibration error by its definition: the best σ(p_i) with |σ| ≤ 1 and slopes of at most 1."""
     n = len(q)
-    slope = np.zeros((max(n - 1, 1), n))
-    for i in range(n - 1):
-        slope[i, i], slope[i, i + 1] = -1, 1
-    gap = np.diff(q.p) if n > 1 else np.zeros(1)
-    bias = q.bias
-    scale = max(np.abs(bias).max(), 1e-300)  # so that the solver's tolerances are relative
+    slope = diags_array([-np.ones(n), np.ones(n - 1)], offsets=[0, 1], shape=(n - 1, n)) if n > 1 else None
+    scale = max(np.abs(q.bias).max(), 1e-300)  # so that the solver's tolerances are relative
     found = linprog(
-        -bias / scale,
-        A_ub=np.vstack([slope, -slope]),
-        b_ub=np.concatenate([gap, gap]),
+        -q.bias / scale,
+        A_ub=None if slope is None else vstack([slope, -slope]),
+        b_ub=None if slope is None else np.tile(np.diff(q.p), 2),
         bounds=(-1, 1),
         method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},

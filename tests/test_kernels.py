@@ -22,5 +22,6 @@ def test_a_kernel_gives_the_same_bits_compiled() -> None:
     x = np.random.default_rng(0).random(1000)
     assert weighted.on(WORTH_COMPILING - 1) is weighted.function
     assert weighted.on(WORTH_COMPILING) is weighted.compiled
+    assert weighted.on(1) is weighted.compiled  # it is there, so it is used
     assert weighted(x) == weighted.compiled(x)
     assert weighted(x, 3.0) == weighted.compiled(x, 3.0)

@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trustcal as tc
-import trustcal.kernels
 from tests.degenerate import degenerate_predictor
 from tests.oracles import dtc_by_linear_programming, dtc_dual_by_linear_programming
 from tests.reference import FINITE_PREDICTORS, law
 from tests.strategies import predictors
 from trustcal import Predictor
-from trustcal.kernels import certificates, curve
+from trustcal.kernels import certificates, curve, kernel
 from trustcal.measures.transport import DtcWitness
 
 
@@ -173,6 +172,7 @@ def test_any_guess_is_certified_on_its_side_of_the_truth(seed: int) -> None:
 
 
 def test_compiled_code_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = (lambda kernel, _: kernel.function, lambda kernel, _: kernel.compiled)
     for seed in range(40):
         q = degenerate_predictor(np.random.default_rng(seed), 60)
         z = np.union1d(q.p, [0.0, 1.0])
@@ -180,8 +180,8 @@ def test_compiled_code_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> N
         at = np.searchsorted(z, q.p)
         w0[at], w1[at] = q.mass - q.positive, q.positive
         results = []
-        for worth in (0, 10**12):
-            monkeypatch.setattr(trustcal.kernels, "WORTH_COMPILING", worth)
+        for version in versions:
+            monkeypatch.setattr(kernel, "on", version)
             found = curve.guess(z, w0, w1, True)
             low = certificates.lower_certificate.on(1)(z, w0, w1, found.r0.copy(), found.r1.copy())
             up = certificates.upper_certificate.on(1)(z, w0, w1, found.law.copy())

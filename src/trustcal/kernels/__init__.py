@@ -44,8 +44,8 @@ class kernel(Generic[Arguments, Result]):  # noqa: N801 - a decorator
         return self.function(*args, **kwargs)
 
     def on(self, steps: int) -> Callable[Arguments, Result]:
-        """The version that suits an input of this many elementary steps."""
-        return self.function if steps < WORTH_COMPILING else self.compiled
+        """The version that suits an input of this many elementary steps; once compiled, the compiled one suits all."""
+        return self.compiled if steps >= WORTH_COMPILING or "compiled" in vars(self) else self.function
 
     @cached_property
     def compiled(self) -> Callable[Arguments, Result]:
