@@ -29,20 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.kernels import kernel
-from trustcal.kernels.nodes import plus
+from trustcal.kernels.sums import compensated_total, plus
 
 FloatArray = NDArray[np.float64]
 
 ROUNDING = 2.0**-48
-
-
-@kernel
-def compensated_total(x: FloatArray) -> float:
-    """The sum of x by Kahan's method."""
-    total = error = 0.0
-    for value in x:
-        total, error = plus(total, error, value)
-    return total
 
 
 @kernel

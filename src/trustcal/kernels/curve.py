@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.kernels import kernel
-from trustcal.kernels.nodes import Nodes, nodes_of, plus
+from trustcal.kernels.nodes import Nodes, nodes_of
+from trustcal.kernels.sums import plus
 from trustcal.kernels.transport import PINNED, POINT, Shot, released, shot_without_shortfall
 
 FloatArray = NDArray[np.float64]

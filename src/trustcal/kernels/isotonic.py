@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.kernels import kernel
+from trustcal.kernels.sums import plus, running_total
 
 FloatArray = NDArray[np.float64]
 
@@ -32,39 +33,17 @@ def smooth_error(p: FloatArray, bias: FloatArray) -> tuple[float, float, FloatAr
 
 
 @kernel
-def running_total(values: FloatArray) -> FloatArray:
-    """Running sums with Neumaier's correction: each is good to about one rounding, however many values."""
-    sums = np.empty(len(values))
-    total, lost = 0.0, 0.0
-    for i in range(len(values)):
-        larger = total + values[i]
-        if abs(total) >= abs(values[i]):
-            lost += (total - larger) + values[i]
-        else:
-            lost += (values[i] - larger) + total
-        total = larger
-        sums[i] = total + lost
-    return sums
-
-
-@kernel
 def two_values(
     p: FloatArray, bias: FloatArray, sign: float, curve: FloatArray, fit: FloatArray, sigma: FloatArray
 ) -> tuple[float, float]:
     """Σ c σ and |S_n| + Σ d |S − U|, with corrected sums; turns σ and U back by the sign on the way."""
     n = len(p)
-    lower, lost, upper, lost_upper = 0.0, 0.0, curve[n - 1], 0.0
+    lower, error, upper, upper_error = 0.0, 0.0, curve[n - 1], 0.0
     for i in range(n):
         sigma[i] *= sign
-        term = bias[i] * sigma[i] - lost
-        larger = lower + term
-        lost = (larger - lower) - term
-        lower = larger
+        lower, error = plus(lower, error, bias[i] * sigma[i])
         if i < n - 1:
-            term = (p[i + 1] - p[i]) * abs(curve[i] - fit[i]) - lost_upper
-            larger = upper + term
-            lost_upper = (larger - upper) - term
-            upper = larger
+            upper, upper_error = plus(upper, upper_error, (p[i + 1] - p[i]) * abs(curve[i] - fit[i]))
             fit[i] *= sign
     return lower, upper
 
@@ -161,24 +140,23 @@ def lipschitz_witness(p: FloatArray, curve: FloatArray, fit: FloatArray) -> Floa
     first = 0
     while first < n:
         level, last = fit[first], first
-        falls, rises, free = 0.0, 0.0, 0.0
+        forced, free, forced_error, free_error = 0.0, 0.0, 0.0, 0.0  # the rise that is forced, and the free length
         while last < n and fit[last] == level:
             gap = p[last + 1] - p[last]
-            if curve[last] > level:
-                falls += gap
-            elif curve[last] < level:
-                rises += gap
+            if curve[last] == level:
+                free, free_error = plus(free, free_error, gap)
             else:
-                free += gap
+                forced, forced_error = plus(forced, forced_error, gap if curve[last] < level else -gap)
             last += 1
         jump_before = first > 0 or level > 0.0
         jump_after = last < n or level < top
         falling = free  # how much of the free length falls
         if jump_before and jump_after:
-            falling = 0.5 * (free + rises - falls)
+            falling = 0.5 * (free + forced)
         elif jump_after:
             falling = 0.0
-            sigma[first] = min(1.0, 1.0 + falls - rises - free)
+            sigma[first] = min(1.0, 1.0 - forced - free)
+        height, error = sigma[first], 0.0
         for i in range(first, last):
             step = p[i + 1] - p[i]
             if curve[i] > level:
@@ -187,7 +165,8 @@ def lipschitz_witness(p: FloatArray, curve: FloatArray, fit: FloatArray) -> Floa
                 down = min(max(falling, 0.0), step)
                 falling -= down
                 step -= 2.0 * down
-            sigma[i + 1] = min(1.0, max(-1.0, sigma[i] + step))
+            height, error = plus(height, error, step)
+            sigma[i + 1] = min(1.0, max(-1.0, height))
         if last < n:
             sigma[last] = 1.0
         first = last

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.kernels import kernel
+from trustcal.kernels.sums import plus
 
 FloatArray = NDArray[np.float64]
 
@@ -27,14 +28,6 @@ class Nodes(NamedTuple):
     need: FloatArray  # the ones that the zeros of nodes 0, …, i need to stay where they are: the sum of w0·q/p
     west: FloatArray  # the flow that leaves node i in the west: the sum of c1 up to i
     east: FloatArray  # minus the flow that reaches node i in the east: the sum of c0 from i on
-
-
-@kernel
-def plus(total: float, error: float, value: float) -> tuple[float, float]:
-    """Kahan's compensated sum: add a value to a total that is too large by `error`."""
-    value -= error
-    new = total + value
-    return new, (new - total) - value
 
 
 @kernel

@@ -1,0 +1,43 @@
+"""Sums that do not lose digits, however long they are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.kernels import kernel
+
+FloatArray = NDArray[np.float64]
+
+
+@kernel
+def plus(total: float, error: float, value: float) -> tuple[float, float]:
+    """Kahan's compensated sum: add a value to a total that is too large by `error`."""
+    value -= error
+    new = total + value
+    return new, (new - total) - value
+
+
+@kernel
+def compensated_total(x: FloatArray) -> float:
+    """The sum of x by Kahan's method."""
+    total = error = 0.0
+    for value in x:
+        total, error = plus(total, error, value)
+    return total
+
+
+@kernel
+def running_total(values: FloatArray) -> FloatArray:
+    """Running sums with Neumaier's correction: each is good to about one rounding, however many values."""
+    sums = np.empty(len(values))
+    total, lost = 0.0, 0.0
+    for i in range(len(values)):
+        larger = total + values[i]
+        if abs(total) >= abs(values[i]):
+            lost += (total - larger) + values[i]
+        else:
+            lost += (values[i] - larger) + total
+        total = larger
+        sums[i] = total + lost
+    return sums
