@@ -24,9 +24,9 @@ IntArray = NDArray[np.int64]
 class SmcalWitness:
     """Both certificates of a smooth calibration error: nobody has to believe the algorithm.
 
-    `sigma` is 1-Lipschitz with values in [−1, 1], so E[σ(p)(p − y)] = `lower` is a lower bound.  `fit` is monotone from
-    0 to S_n, where S is the cumulative bias curve, so |S_n| + Σ (p[i+1] − p[i]) |S[i] − fit[i]| = `upper` is an upper
-    bound.  The two agree up to rounding, about 1e-16.
+    `sigma` is 1-Lipschitz (up to the rounding of its values) within [−1, 1], so E[σ(p)(p − y)] = `lower` is a lower
+    bound.  `fit` is monotone from 0 to S_n, where S is the cumulative bias curve, so
+    |S_n| + Σ (p[i+1] − p[i]) |S[i] − fit[i]| = `upper` is an upper bound.  The two agree to about 1e-15.
     """
 
     lower: float

@@ -156,9 +156,9 @@ def dtc_witness(q: Predictor, tol: float = 1e-9) -> DtcWitness:
                 upper, support, law = up, b, mass
             if upper - lower <= min(tol, PLENTY):
                 break
-        if upper - lower <= tol:
+        if upper - lower <= (tol if noise else min(tol, PLENTY)):
             break
-    else:
+    if upper - lower > tol:
         warnings.warn(
             f"the distance to calibration is only known to lie in [{lower}, {upper}]: no curve was found that fits.",
             stacklevel=2,
