@@ -54,13 +54,17 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
     from trustcal.auditing import audit
     from trustcal.report.terminal import show
     from trustcal.sources import read, read_payoff
 
     problem = None if options.payoff is None else read_payoff(options.payoff)
-    q = read(options.file, prediction=options.prediction, outcome=options.outcome, weight=options.weight)
-    result = audit(q, problem=problem)
+    with Console(stderr=True).status(f"Reading {options.file} …") as status:  # shown in terminals only
+        q = read(options.file, prediction=options.prediction, outcome=options.outcome, weight=options.weight)
+        status.update(f"Measuring {len(q):,} distinct predictions …")
+        result = audit(q, problem=problem)
     if options.json:
         print(result.to_json())
     else:
