@@ -23,7 +23,7 @@ def degenerate_predictor(rng: np.random.Generator, values: int) -> Predictor:
 
 
 def _values(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-    family = rng.integers(8)
+    family = rng.integers(9)
     p: NDArray[np.float64]
     if family == 0:
         p = rng.random(n)
@@ -39,17 +39,22 @@ def _values(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
         p = rng.choice([0.25, 0.5, 0.75], n) + rng.normal(0, 10.0 ** -rng.integers(1, 14), n)  # clusters
     elif family == 6:
         p = 10.0 ** rng.uniform(-15, 0, n)  # rare events
+    elif family == 7:
+        p = (np.arange(n) + rng.integers(2) / 2) / n  # equally spaced
     else:
         p = rng.choice([0.0, 1e-300, 5e-324, 0.5, np.nextafter(0.5, 1), np.nextafter(1, 0), 1.0], n)
     return np.unique(np.clip(p, 0, 1).astype(np.float64))
 
 
 def _masses(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-    family = rng.integers(3)
+    family = rng.integers(4)
     if family == 0:
         mass = np.ones(n)
     elif family == 1:
         mass = rng.integers(1, 5, n).astype(float)
+    elif family == 2:
+        mass = rng.integers(0, 3, n).astype(float)  # zero masses
+        mass[rng.integers(n)] = 1.0
     else:
         mass = 10.0 ** rng.uniform(-12, 0, n)  # a heavy tail
     return np.asarray(mass / mass.sum())

@@ -76,10 +76,32 @@ def test_the_verdict_names_who_is_hurt() -> None:
 
 
 def test_printing_shows_every_measure() -> None:
-    text = str(tc.audit([0, 1] * 10, [0.25, 0.75] * 10, [1.0, 2.0] * 10))
+    rows = [0, 1] * 10, [0.25, 0.75] * 10, [1.0, 2.0] * 10
+    audit, text = tc.audit(*rows), str(tc.audit(*rows))
     assert re.search(r"Rows\s+\|\s+20 \| worth 18 equal ones", text)
-    assert re.search(r"Expected calibration error\s+\|\s+0\.2500", text)
-    assert re.search(r"Calibration decision loss", text)
+    for name, value in (
+        ("Distance to calibration", tc.dtc(*rows)),
+        ("Smooth calibration error", tc.smcal(*rows)),
+        ("SmoothECE", tc.smece(*rows)),
+        ("Expected calibration error", tc.ece(*rows)),
+        ("Calibration decision loss", tc.cdl(*rows)),
+    ):
+        assert re.search(rf"{name}\s+\|\s+{value:.4f}", text), name
+    assert audit.dtc_lower <= tc.dtc(*rows) == audit.dtc_upper
+
+
+def test_nothing_is_reversed_for_the_sake_of_rounding() -> None:
+    p = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+    y = np.concatenate([np.arange(100) < round(100 * value) for value in p])
+    audit = tc.audit(y, np.repeat(p, 100))  # exactly calibrated, on the thresholds
+    assert {loss.reversed for loss in audit.losses} == {0.0}
+    assert {loss.loss for loss in audit.losses} == {0.0}
+
+
+def test_the_verdict_at_the_ends_and_for_small_losses() -> None:
+    assert "acts only if the prediction is 1 loses 10.0 %" in verdict(tc.audit([0] * 5 + [1] * 45, [1.0] * 50))
+    assert "acts unless the prediction is 0 loses 10.0 %" in verdict(tc.audit([1] * 5 + [0] * 45, [0.0] * 50))
+    assert "loses 0.02 % of the payoff range" in verdict(tc.audit(tc.Predictor([0.5], [1], [0.5001])))
 
 
 def test_json_holds_every_number() -> None:
@@ -109,6 +131,7 @@ def test_audit_command(rain: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     out, err = capsys.readouterr()
     assert "a decision maker who acts above 0.5 loses 100.0 % of the payoff range" in " ".join(out.split())
     assert re.search(r"swap regret\) \|\s+10 \|", out)
+    assert "leave | 0.5 | take" in out
     assert err == ""
     assert main(["audit", str(rain), "-p", "forecast", "-y", "rained", "-w", "forecast", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == 100
@@ -125,8 +148,9 @@ def test_demo_command(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["audit", "no.csv", "-p", "p", "-y", "y"], "no.csv does not exist"),
-        (["audit", "RAIN", "-p", "forecasts", "-y", "rained"], "did you mean 'forecast'?"),
-        (["audit", "RAIN", "-p", "rained", "-y", "forecast"], "look swapped"),
+        (["audit", "RAIN", "-p", "forecasts", "-y", "rained"], "Did you mean 'forecast'?"),
+        (["audit", "RAIN", "-p", "rained", "-y", "forecast"], "Exchange column 'forecast' and column 'rained'"),
+        (["audit", "RAIN", "-p", "rained", "-y", "rained"], "must be different columns"),
         (["audit", "RAIN", "-p", "forecast", "-y", "rained", "--payoff", "RAIN"], "action,0,1"),
         (["audit", "RAIN", "-p", "forecast"], "required: -y/--outcome (see trustcal audit --help)"),
         (["audit"], "required"),
@@ -150,6 +174,12 @@ def test_a_pipe_that_closes_early_is_no_error(rain: Path) -> None:
     command = f"{sys.executable} -m trustcal audit {rain} -p forecast -y rained --json | head -n 1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "{\n")
+
+
+def test_a_full_disk_is_one_line_too(rain: Path) -> None:
+    command = f"{sys.executable} -m trustcal audit {rain} -p forecast -y rained --json > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "trustcal: No space left on device\n")
 
 
 def test_a_terminal_gets_colours_and_a_pipe_none(rain: Path) -> None:

@@ -86,6 +86,16 @@ def test_threshold_is_the_papers_bounded_rule() -> None:
     assert umbrella().payoff.tolist() == threshold(0.5).payoff.tolist()
 
 
+def test_from_score_takes_the_lower_report_on_a_threshold() -> None:
+    d = DecisionProblem.from_score([1, 0, 0], [0, 1, 1], [0, 0.5, 1])  # this umbrella is taken at 1/2
+    assert d.thresholds.tolist() == [0.5]
+    assert d.score([0.5, 0.6], [1, 1]).tolist() == [0, 1]
+
+
+def test_names_need_not_be_text() -> None:
+    assert repr(DecisionProblem([[1, 0], [0, 1]], [1, 2])) == "DecisionProblem(1 | 0.5 | 2)"  # type: ignore[list-item]
+
+
 def test_thresholds_are_kept_exactly() -> None:
     for mu in (0.1, 1 / 3, 0.7, np.nextafter(0.5, 1), 1e-300):
         d = threshold(mu)
@@ -209,6 +219,12 @@ def test_scores_that_are_not_proper_are_refused(at_0: Any, at_1: Any) -> None:
         (lambda: DecisionProblem.from_score([0, 1], [0, 1], [0.1]), "pair up"),
         (lambda: threshold(1.5), r"\[0, 1\]"),
         (lambda: threshold(float("nan")), r"\[0, 1\]"),
+        (lambda: DecisionProblem([[0.0, 1.7e308], [1.0, -1.7e308]]), "Use larger units"),
+        (lambda: DecisionProblem([[0.0, 1.0], [np.nan, 1.0]]), r"1 of 2 rows.*row 1 .*nan"),
+        (lambda: DecisionProblem.from_score([0, 1], [0], [0.1, 0.2]), "lengths 2, 2 and 1"),
+        (lambda: umbrella().best_response([0.5, np.nan]), r"probabilities in \[0, 1\].*row 1"),
+        (lambda: umbrella().score([0.8], [-1]), "outcomes must be 0 or 1.*-1"),
+        (lambda: umbrella().score([0.8], [0.7]), "outcomes must be 0 or 1"),
         (lambda: umbrella().soft_response([0.5], -1), "0 or more"),
         (lambda: umbrella().soft_response([0.5], float("inf")), "finite"),
     ],

@@ -128,6 +128,14 @@ def test_degenerate_predictors_of_all_sizes() -> None:
         assert (sigma + q.p >= np.maximum.accumulate(sigma + q.p) - 1e-15).all()
 
 
+@pytest.mark.parametrize("n", [10**5, 10**6])
+def test_equal_gaps_and_masses_do_not_drift(n: int) -> None:
+    p = np.arange(n) / n
+    witness = tc.smcal_witness(Predictor.from_samples(p < 0.5, p))
+    assert abs(witness.upper - witness.lower) <= 1e-14
+    assert (witness.sigma - p <= np.minimum.accumulate(witness.sigma - p) + 1e-15).all()
+
+
 def test_a_million_values() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(10**6)

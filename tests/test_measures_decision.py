@@ -61,6 +61,11 @@ def test_worst_decision_maker(q: Predictor, thresholds: list[float], weights: li
     assert witness.weights.tolist() == pytest.approx(weights)
 
 
+def test_distance_with_extreme_weights() -> None:
+    for weight in ([1e308, 1e308], [5e-324, 5e-324]):
+        assert tc.distance([0.1, 0.5], [0.2, 0.3], weight) == pytest.approx(0.15, abs=1e-15)
+
+
 def test_distance() -> None:
     assert tc.distance([0.0, 1.0], [0.5, 0.75], weight=[1, 3]) == (0.5 + 3 * 0.25) / 4
     assert tc.distance([0.3], [0.3]) == 0
@@ -209,7 +214,7 @@ def test_sparse_rows_warn_and_name_the_remedy(measure: Any) -> None:
     rng = np.random.default_rng(0)
     p = rng.random(1000)
     y = rng.random(1000) < p
-    with pytest.warns(UserWarning, match=r"1000 prediction values is seen 1 times.*cells=10") as caught:
+    with pytest.warns(UserWarning, match=r"1000 prediction values.*seen 1 times.*cells=10") as caught:
         measure(y, p)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
@@ -220,12 +225,24 @@ def test_sparse_rows_warn_and_name_the_remedy(measure: Any) -> None:
         tc.ucal(y, p)
 
 
-def test_rarely_means_fewer_than_five_times() -> None:
+def test_rarely_means_fewer_than_five_times_for_the_median_row() -> None:
     p = np.repeat([0.1, 0.2, 0.3], 5)
     assert not Predictor.from_samples(np.zeros(15), p).sparse
-    assert Predictor.from_samples(np.zeros(14), p[1:]).sparse is False  # the median value still has five
-    assert Predictor.from_samples(np.zeros(13), np.r_[p[:4], p[6:]]).sparse
+    assert Predictor.from_samples(np.zeros(12), np.repeat([0.1, 0.2, 0.3], 4)).sparse
     assert Predictor.from_samples(np.zeros(15), p, np.r_[np.ones(14), 100]).sparse  # hardly more than one row
+    many, few = np.repeat(np.arange(1, 10) / 10, 1000), np.linspace(0.91, 0.99, 10)
+    assert not Predictor.from_samples(np.zeros(9010), np.r_[many, few]).sparse  # a few single rows do not matter
+    assert Predictor.from_samples(np.zeros(21), np.r_[np.full(10, 0.5), np.linspace(0, 0.4, 11)]).sparse
+
+
+@pytest.mark.parametrize("measure", [tc.smcal, tc.dtc, tc.smece])
+def test_smooth_measures_work_as_scikit_learn_scorers(measure: Any) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 1))
+    y = rng.random(300) < 1 / (1 + np.exp(-x[:, 0]))
+    scorer = make_scorer(measure, response_method="predict_proba", greater_is_better=False)
+    model = LogisticRegression().fit(x, y)
+    assert scorer(model, x, y) == -measure(y, model.predict_proba(x)[:, 1])
 
 
 @pytest.mark.parametrize("measure", [tc.ece, tc.cdl, tc.ucal])
@@ -260,7 +277,7 @@ def test_bad_arguments() -> None:
         tc.distance([0.1], [0.1, 0.2])
     with pytest.raises(ValueError, match=r"\[0, 1\], in b"):
         tc.distance([0.1], [1.2])
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="must not be negative"):
         tc.distance([0.1], [0.2], [-1])
     with pytest.raises(ValueError, match="some weight"):
         tc.distance([0.1], [0.2], [0])

@@ -74,6 +74,7 @@ EPS = 2.0**-52
         ([0.1, 0.9], [0.25, 0.25], [0.25, 0.25]),
         ([0.1, 0.4, 0.8], [0.1, 0.1, 0.0], [0.2, 0.3, 0.3]),
         ([0.1, 0.4, 0.8], [1.0, 1e-15, 1e-300], [1e-15, 1e-12, 0.0]),
+        ([0.0, 0.5, 1.0], [2.0, 3.0, 1.0], [2.0, 1.0, 3.0]),  # a flow that is 0, but not in floating point
     ],
 )
 def test_degenerate(p: list[float], w0: list[float], w1: list[float]) -> None:
@@ -137,6 +138,17 @@ def test_mirror_image(q: Predictor) -> None:
     if ((1 - (1 - q.p)) == q.p).all():
         mirror = Predictor((1 - q.p)[::-1], q.mass[::-1], (q.mass - q.positive)[::-1])
         assert tc.dtc(mirror) == pytest.approx(tc.dtc(q), abs=1e-12)
+
+
+def test_small_laws_full_of_ties() -> None:
+    """Predictions in mirror pairs and small whole masses: flows and shortfalls that are exactly 0."""
+    rng = np.random.default_rng(8)
+    for _ in range(1000):
+        half = rng.choice(np.arange(9) / 16, size=rng.integers(1, 4), replace=False)
+        p = np.unique(np.concatenate([half, 1 - half]))
+        counts = rng.integers(0, 4, (2, len(p))) + (rng.random((2, len(p))) < 0.2)
+        if counts.sum():
+            checked(Predictor(p, counts.sum(axis=0) / counts.sum(), counts[1] / counts.sum()), 1e-12)
 
 
 # --- certificates

@@ -146,7 +146,10 @@ def test_equality_hash_pickle_and_repr() -> None:
     assert hash(q) == hash(Predictor.from_samples([1, 0], [0.25, 0.5]))
     assert q != Predictor([0.25, 0.5], [0.5, 0.5], [0.0, 0.5])
     assert q != "q"
-    assert pickle.loads(pickle.dumps(q)) == q
+    again = pickle.loads(pickle.dumps(Predictor.from_samples([1, 0], [0.25, 0.5]).on_grid(3)))
+    assert again == Predictor.from_samples([1, 0], [0.25, 0.5]).on_grid(3)
+    assert (again.rows, again.moved) == (2, Predictor.from_samples([1, 0], [0.25, 0.5]).on_grid(3).moved)
+    assert not again.p.flags.writeable
     assert repr(Predictor.from_samples([1, 0], [0.25, 0.5])) == "Predictor(2 values, 2 rows, base rate 0.5)"
 
 
@@ -285,10 +288,12 @@ def test_from_classes_names_columns_by_classes() -> None:
         ([0, 1], [0.1, 0.2], [1, np.inf], r"weights must be finite.*row 1"),
         ([0, 1], [0.1, 0.2], [np.nan, 1], r"weights must be finite.*row 0"),
         ([0, 1], [0.1, 0.2], [0, 0], r"some weight must be positive, but all 2 are 0"),
-        ([0.2, 0.7], [0, 1], None, r"swapped.*\(y_true, y_prob\)"),
+        ([0.2, 0.7], [0, 1], None, r"swapped.*Exchange y_true and y_prob"),
         ([0, 1], [[0.4, 0.6], [0.7, 0.3]], None, r"two: shape \(2, 2\).*predict_proba.*y_prob\[:, 1\]"),
         ([0, 1], [[0.4], [0.7]], None, r"one column, but its shape is \(2, 1\)"),
-        (0, [0.1], None, r"y_true must be one column, but its shape is \(\)"),
+        (0, [0.1], None, r"y_true must be a column, but is a single int"),
+        (None, [0.1], None, r"y_true must be a column, but is a single NoneType"),
+        ([1, 0], [10**400, 0.3], None, r"y_prob must hold numbers of ordinary size"),
         ([0, 1], [0.1 + 1j, 0.2], None, r"y_prob must hold numbers or booleans, but holds complex"),
         (pd.Series([1, pd.NA], dtype="Int64"), [0.1, 0.2], None, r"outcomes must be 0 or 1.*1 of 2 rows"),
         ([0, 1], np.ma.array([0.5, 0.9], mask=[False, True]), None, r"NaN: 1 of 2 rows"),
@@ -307,7 +312,7 @@ def test_bad_rows_are_refused_with_rule_count_first_and_remedy(y: Any, p: Any, w
         ([0.5, 1.5], [0.5, 0.5], [0, 0], r"lie in \[0, 1\]"),
         ([np.nan], [1], [0], r"lie in \[0, 1\]"),
         ([0.5], [0.9], [0], "sum to 1 within 1e-9.*0.9"),
-        ([], [], [], "sum to 1"),
+        ([], [], [], "at least one prediction value"),
         ([0.5], [1], [1.1], "between 0 and mass"),
         ([0.5], [1], [-0.1], "between 0 and mass"),
         ([0.5], [1], [np.nan], "between 0 and mass"),
@@ -331,6 +336,9 @@ def test_what_is_no_law_is_refused(p: Any, mass: Any, positive: Any, message: st
         ([0, 1], [[0.2, 0.8], [0.3, 0.7]], {"view": 5}, 'view must be "top" or one of'),
         ([0, 1], [[0.2, 0.8], [0.3, 0.7]], {"classes": ["a"]}, "name the 2 columns"),
         ([0, 1], [[-1.0, 2.0], [0.3, 0.7]], {}, r"\[0, 1\]"),
+        ([0, 1], [[0.2, 0.8], [0.3, 0.7]], {"classes": [0, 0]}, "each once"),
+        ([0, 1], [[0.2, 0.8], [0.3, 0.7]], {"view": [0]}, 'view must be "top" or one of'),
+        ([], np.zeros((0, 3)), {}, "at least one row"),
     ],
 )
 def test_bad_classes_are_refused(y: Any, proba: Any, options: Any, message: str) -> None:
@@ -338,10 +346,10 @@ def test_bad_classes_are_refused(y: Any, proba: Any, options: Any, message: str)
         Predictor.from_classes(y, proba, **options)
 
 
-@pytest.mark.parametrize("cells", [0, -1, 2.5, "3"])
+@pytest.mark.parametrize("cells", [0, -1, 2.5, "3", True, 10**400])
 def test_cells_must_be_whole_and_positive(cells: Any) -> None:
     for method in (Predictor([0.5], [1], [0]).on_grid, Predictor([0.5], [1], [0]).coarsen):
-        with pytest.raises(ValueError, match="whole number, 1 or more"):
+        with pytest.raises(ValueError, match=r"whole number from 1 to 2\^53"):
             method(cells)
 
 
@@ -351,3 +359,5 @@ def test_other_bad_arguments() -> None:
         q.on_grid(2, "right")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"into \[0, 1\]"):
         q.map(lambda p: p + 1)
+    with pytest.raises(ValueError, match=r"1 predictions to as many, but gave the shape \(2,\)"):
+        q.map(lambda p: np.zeros(2))

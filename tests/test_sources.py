@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,18 @@ def test_column_names_are_taken_literally(tmp_path: Path) -> None:
         ("p.csv", "p,y\n0.5,1\n0.6,\n", r"outcomes must be 0 or 1.*1 of 2 rows.*row 1"),
         ("p.csv", "p,y\n0.5,1\n,0\n", r"NaN: 1 of 2 rows.*row 1"),
         ("p.csv", "p,y\n0.5,1\n1.5,0\n", r"\[0, 1\]: 1 of 2 rows.*row 1.*1\.5"),
-        ("p.csv", "p,y\n0.5,1\nabc,0\nxyz,1\n", r"column 'p' must hold numbers: 2 rows hold text.*row 1.*'abc'"),
-        ("p.csv", "p,y\n0.5,yes\n0.6,maybe\n", r"column 'y' must hold numbers: 1 rows hold text.*row 1.*'maybe'"),
-        ("p.csv", "p,y\n0.5,1\nyes,0\n", r"column 'p' must hold numbers: 1 rows hold text.*'yes'"),
-        ("p.csv", "P,y\n0.5,1\n", r"no column 'p'; did you mean 'P'\? Its columns are: P, y"),
-        ("p.csv", "prob,y\n0.5,1\n", r"no column 'p'"),
+        ("p.csv", "p,y\n0.5,1\nabc,0\nxyz,1\n", r"column 'p' must hold numbers, but 2 of its entries.*row 1.*'abc'"),
+        ("p.csv", "p,y\n0.5,yes\n0.6,maybe\n", r"column 'y' must hold numbers, but 1 of its entries.*row 1.*'maybe'"),
+        ("p.csv", "p,y\n0.5,1\nyes,0\n", r"column 'p' must hold numbers, but 1 of its entries.*'yes'"),
+        ("p.csv", "P,y\n0.5,1\n", r"no column 'p'\. Did you mean 'P'\? Its columns are: P, y"),
+        ("p.csv", "prob,y\n0.5,1\n", r"no column 'p'\. Its columns are: prob, y"),
+        ("p.csv", "p,p,y\n0.5,0.6,1\n", r"2 columns called 'p': rename"),
         ("p.csv", "p,y\n", "at least one row"),
-        ("p.csv", "", "no column 'p'"),
+        ("p.csv", "", "is empty: it must begin with a line that names the columns"),
+        ("p.csv", "p,y\n0.1,1\n0.2\n0.3,0\n", r"Line: 3; Original Line: 0\.2; Expected Number of Columns: 2 Found: 1"),
+        ("p.csv", "p,y\n0.1,1\n0.2,1,7\n", r"Line: 3; .*Expected Number of Columns: 2 Found: 3"),
+        ("p.csv", "p,y\n0.1,1\n\u00e4,1\n".encode("latin-1"), "not utf-8 encoded"),
+        ("p.csv", "p,y\n0.1,1\n".encode("utf-16"), "not utf-8 encoded"),
         ("p.csv", b"\xff\xfe\x00\x81" * 50, "p.csv"),
         ("p.parquet", "no parquet", r"cannot be read: .*"),
         ("p.xlsx", "", r"must be a CSV, TSV or Parquet file.*\.csv, \.tsv, \.parquet"),
@@ -78,12 +84,45 @@ def test_bad_files_are_refused(tmp_path: Path, name: str, content: str | bytes, 
     assert str(file) in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "id,p,y\n" + "#1,0.5,1\n2,0.25,0\n" * 30,  # nothing is a comment
+        "\ufeffid,p,y\n" + "1,0.5,1\n2,0.25,0\n" * 30,
+        "id,p,y\r\n" + "1,0.5,1\r\n\r\n2,0.25,0\r\n" * 30,
+        "id;p;y\n" + "1;0.5;1\n2;0.25;0\n" * 30,
+        "id|p|y\n" + "1|0.5|1\n2|0.25|0\n" * 30,
+        '"id, number","p","y"\n' + '"1,2","0.5",1\n2,0.25,"0"\n' * 30,
+        "P,p,y\n" + "9,0.5,1\n8,0.25,0\n" * 30,  # capitals are letters of their own
+    ],
+)
+def test_every_line_is_a_row(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "p.csv"
+    file.write_bytes(content.encode())
+    q = tc.read(file, prediction="p", outcome="y")
+    assert q.rows == 60
+    assert q == tc.Predictor.from_samples([1, 0], [0.5, 0.25])
+
+
+def test_columns_of_parquet_that_differ_only_in_capitals(tmp_path: Path) -> None:
+    file = tmp_path / "p.parquet"
+    nested = pl.Series([{"a": 1, "b": {"c": 2}}] * 2)
+    pl.DataFrame({"n": nested, "P": [0.1, 0.2], "p": [0.5, 0.25], "y": [1, 0]}).write_parquet(file)
+    assert tc.read(file, prediction="p", outcome="y").p.tolist() == [0.25, 0.5]
+    assert tc.read(file, prediction="P", outcome="y").p.tolist() == [0.1, 0.2]
+
+
 def test_missing_files_folders_and_corrupt_archives(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="does not exist"):
         tc.read(tmp_path / "no.csv", prediction="p", outcome="y")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(ValueError, match="is a folder"):
         tc.read(tmp_path / "folder.csv", prediction="p", outcome="y")
+    with pytest.raises(ValueError, match="cannot be read: File name too long"):
+        tc.read(tmp_path / ("x" * 300 + ".csv"), prediction="p", outcome="y")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ValueError, match="is not a regular file"):
+        tc.read(tmp_path / "pipe.csv", prediction="p", outcome="y")
     cut = tmp_path / "cut.csv.gz"
     cut.write_bytes(gzip.compress(b"p,y\n" + b"0.5,1\n" * 1000)[:-20])
     with pytest.raises(ValueError, match="cannot be read"):
@@ -99,7 +138,7 @@ def test_dates_are_no_predictions(tmp_path: Path) -> None:
 
 def test_payoff_file(tmp_path: Path) -> None:
     file = tmp_path / "payoff.csv"
-    file.write_text("action,0,1\nwait,0,0\n\ntreat, -1 ,3\n")
+    file.write_text("\ufeffaction,0,1\nwait,0,0\n\ntreat, -1 ,3\n", encoding="utf-8")
     d = read_payoff(file)
     assert d.actions == ("wait", "treat")
     np.testing.assert_array_equal(d.payoff, [[0, 0], [-1, 3]])
@@ -113,7 +152,8 @@ def test_payoff_file(tmp_path: Path) -> None:
         ("action,0,1\n", "no actions"),
         ("action,0,1\nwait,0\n", "line 2 is 'wait,0'"),
         ("action,0,1\nwait,0,many\n", "line 2 is 'wait,0,many'"),
-        ("action,0,1\nwait,0,nan\n", "finite"),
+        ("action,0,1\n\nwait,0,1_0\n", "line 3 is 'wait,0,1_0'"),
+        ("action,0,1\nwait,0,nan\n", r"payoff\.csv: payoffs must be finite"),
     ],
 )
 def test_bad_payoff_files_are_refused(tmp_path: Path, content: str, message: str) -> None:

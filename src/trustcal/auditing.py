@@ -50,6 +50,8 @@ class ProblemLoss:
     actions: tuple[str, ...]
     payoff: tuple[tuple[float, float], ...]
     thresholds: tuple[float, ...]
+    responses: tuple[int, ...]
+    """The best actions from p = 0 to p = 1, changing at the thresholds."""
     value: float
     """What believing the predictions earns per row, in the user's units."""
     swap_regret: float
@@ -153,6 +155,7 @@ def _problem_loss(q: Predictor, problem: DecisionProblem) -> ProblemLoss:
         actions=problem.actions,
         payoff=_table(problem),
         thresholds=tuple(problem.thresholds.tolist()),
+        responses=tuple(problem.responses.tolist()),
         value=problem.value(q),
         swap_regret=problem.swap_regret(q),
         stakes=problem.stakes,

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.envelope import upper_envelope
 from trustcal.predictor import Predictor
 from trustcal.rows import real_vector, refuse
 
@@ -30,7 +30,7 @@ IntArray = NDArray[np.intp]
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Swaps:
     """What a regretful decision maker would change, prediction value by prediction value."""
 
@@ -75,12 +75,15 @@ class DecisionProblem:
                 "payoff must have a row per action and two columns, the payoff if y = 0 and if y = 1, "
                 f"but its shape is {table.shape}."
             )
-        refuse(~np.isfinite(table.ravel()), table.ravel(), "payoffs must be finite numbers")
-        names = tuple(f"action {a}" for a in range(len(table))) if actions is None else tuple(actions)
+        worse = np.where(np.isfinite(table[:, 0]), table[:, 1], table[:, 0])
+        refuse(~np.isfinite(worse), worse, "payoffs must be finite numbers", "leave out what is never possible")
+        if np.abs(table).max() > np.finfo(float).max / 4:
+            raise ValueError("payoffs must be so small that their differences are finite. Use larger units.")
+        names = tuple(f"action {a}" for a in range(len(table))) if actions is None else tuple(map(str, actions))
         if len(names) != len(table):
             raise ValueError(f"actions must name the {len(table)} rows of payoff, but holds {len(names)} names.")
         if thresholds is None:
-            changes, responses = _upper_envelope(table)
+            changes, responses = upper_envelope(table)
         else:
             changes, responses = np.array(thresholds, dtype=np.float64), np.arange(len(table))
             _check_thresholds(changes, table)
@@ -125,8 +128,9 @@ class DecisionProblem:
 
         The score is given by its values S(p, 0) and S(p, 1) on an increasing grid; action i is "report p[i]".  The
         claim says "bijective"; the truth is onto: every bounded proper score is induced by some problem with payoffs
-        in the same range, but problems that differ in dominated actions induce the same score.  A score that is not
-        proper, one under which some report beats the truth, is refused.
+        in the same range, but problems that differ in dominated actions induce the same score.  The induced score is
+        the given one at every grid point, except that on a threshold, where two reports are equally good, it is that of
+        the lower one.  A score that is not proper, one under which some report beats the truth, is refused.
 
         >>> grid = np.array([0, 0.5, 1])
         >>> brier = DecisionProblem.from_score(1 - grid**2, 1 - (1 - grid)**2, grid)
@@ -135,10 +139,16 @@ class DecisionProblem:
 
         O(k log k).
         """
-        grid = real_vector(p, "p")
-        table = np.column_stack([real_vector(score_at_0, "score_at_0"), real_vector(score_at_1, "score_at_1")])
-        if len(grid) != len(table) or len(grid) == 0:
-            raise ValueError(f"p and the scores must pair up, but have lengths {len(grid)} and {len(table)}.")
+        grid, at_0, at_1 = (
+            real_vector(p, "p"),
+            real_vector(score_at_0, "score_at_0"),
+            real_vector(score_at_1, "score_at_1"),
+        )
+        if not len(at_0) == len(at_1) == len(grid) or len(grid) == 0:
+            raise ValueError(
+                f"p and the scores must pair up, but have lengths {len(grid)}, {len(at_0)} and {len(at_1)}."
+            )
+        table = np.column_stack([at_0, at_1])
         refuse(~((grid >= 0) & (grid <= 1)), grid, "p must lie in [0, 1]")
         refuse(np.append(False, np.diff(grid) <= 0), grid, "p must be strictly increasing")
         finite = np.isfinite(table[:, 0]) & np.isfinite(table[:, 1])
@@ -171,7 +181,9 @@ class DecisionProblem:
 
     def best_response(self, p: ArrayLike) -> IntArray:
         """The index of the action that is best when y = 1 has probability p; at a threshold the lower action."""
-        return self.responses[np.searchsorted(self.thresholds, np.asarray(p), side="left")]
+        belief = np.asarray(p, dtype=np.float64)
+        refuse(~((belief >= 0) & (belief <= 1)).ravel(), belief.ravel(), "beliefs must be probabilities in [0, 1]")
+        return self.responses[np.searchsorted(self.thresholds, belief, side="left")]
 
     def score(self, p: ArrayLike, y: ArrayLike) -> FloatArray:
         """The induced proper score S_U(p, y) = U(a*(p), y) (Definition 2.2).
@@ -179,7 +191,9 @@ class DecisionProblem:
         >>> umbrella().score([0.3, 0.8], [1, 1])
         array([0., 1.])
         """
-        return self.payoff[self.best_response(p), np.asarray(y, dtype=np.intp)]
+        outcome = np.asarray(y)
+        refuse(~((outcome == 0) | (outcome == 1)).ravel(), outcome.ravel(), "outcomes must be 0 or 1")
+        return self.payoff[self.best_response(p), outcome.astype(np.intp)]
 
     def value(self, q: Predictor) -> float:
         """What believing the predictor earns: E[S_U(p, y)].  O(n log k)."""
@@ -207,7 +221,9 @@ class DecisionProblem:
         taken = np.where(earned_upper < earned_lower, upper, lower)
         better = self.best_response(q.p_hat)
         gain = _earned(self.payoff[better], q) - np.minimum(earned_lower, earned_upper)
-        return Swaps(q.p, taken, np.where(gain > 0, better, taken), np.maximum(gain, 0.0))
+        # Where p_hat is a rounding away from a threshold both actions are as good: no swap for the sake of rounding.
+        gain[gain <= 8 * np.finfo(float).eps * np.abs(self.payoff).max() * q.mass] = 0.0
+        return Swaps(q.p, taken, np.where(gain > 0, better, taken), gain)
 
     def soft_response(self, p: ArrayLike, rate: float) -> FloatArray:
         """The exponential mechanism over actions: Pr[a | p] ∝ exp(rate · E_{y~p} U(a, y)), a row per p.
@@ -284,35 +300,3 @@ def _check_thresholds(thresholds: FloatArray, payoff: FloatArray) -> None:
         thresholds,
         "at a threshold the actions on its two sides must pay the same, and above it the later one more",
     )
-
-
-def _upper_envelope(payoff: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Thresholds and best actions: the upper envelope of the lines U(a, 0) + p·(U(a, 1) − U(a, 0)) over [0, 1].
-
-    In rational arithmetic, so that neither nearly parallel lines nor ties are decided by rounding.  A line that only
-    touches the envelope at 0 or at 1 is part of it: a forecast of exactly 0 leaves its owner indifferent there.
-    """
-    lines = sorted(
-        (Fraction(at_1) - Fraction(at_0), Fraction(at_0), -action)
-        for action, (at_0, at_1) in enumerate(payoff.tolist())
-    )
-    hull: list[tuple[Fraction, Fraction, int]] = []
-    changes: list[Fraction] = []
-    for line in lines:
-        if hull and hull[-1][0] == line[0]:  # parallel: the later one is higher, or equal with a lower index
-            hull.pop()
-            if hull:
-                changes.pop()
-        while hull:
-            crossing = (hull[-1][1] - line[1]) / (line[0] - hull[-1][0])
-            if changes and crossing <= changes[-1]:
-                hull.pop()
-                changes.pop()
-            else:
-                changes.append(crossing)
-                break
-        hull.append(line)
-    first = sum(change < 0 for change in changes)
-    last = sum(change <= 1 for change in changes)
-    responses = np.array([-line[2] for line in hull[first : last + 1]], dtype=np.intp)
-    return np.array([float(change) for change in changes[first:last]]), responses

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, final
 
 import numpy as np
@@ -125,6 +125,11 @@ class Predictor:
     def __len__(self) -> int:
         return len(self.p)
 
+    def __reduce__(self) -> tuple[partial[Predictor], tuple[FloatArray, ...]]:
+        """Copies and pickles are made by the constructor, so that they are read-only too."""
+        known = partial(Predictor, rows=self.rows, effective_rows=self.effective_rows, moved=self.moved)
+        return known, (self.p, self.mass, self.positive)
+
     def __repr__(self) -> str:
         rows = "" if self.rows is None else f"{self.rows} rows, "
         return f"Predictor({len(self)} values, {rows}base rate {self.base_rate:.6g})"
@@ -177,17 +182,19 @@ class Predictor:
 
     @cached_property
     def rows_per_value(self) -> float | None:
-        """How often the median prediction value is seen (in effective rows); None for a known law.
+        """How often the value of the median row is seen (in effective rows); None for a known law.
 
         Where it is small, measures that condition on single values, ECE and CDL, show sampling noise: see `coarsen`.
         """
         if self.effective_rows is None:
             return None
-        return round(float(np.median(self.mass)) * self.effective_rows, 6)
+        order = np.argsort(self.mass)  # values by how often they are seen; the median row is half-way up the mass
+        half = int(np.searchsorted(np.cumsum(self.mass[order]), self.mass.sum() / 2))
+        return round(float(self.mass[order[half]]) * self.effective_rows, 6)
 
     @property
     def sparse(self) -> bool:
-        """Whether the rows repeat their values too rarely for a value to have a frequency: fewer than 5 times."""
+        """Whether values are too rare to have a frequency: that of the median row is seen fewer than 5 times."""
         return self.rows_per_value is not None and self.rows_per_value < 5
 
     @property
@@ -203,7 +210,10 @@ class Predictor:
 
         O(n log n).
         """
-        image = real_vector(np.broadcast_to(np.asarray(f(self.p)), self.p.shape), "f(p)")
+        image = np.asarray(f(self.p))
+        if image.shape not in ((), self.p.shape):
+            raise ValueError(f"f must map {len(self)} predictions to as many, but gave the shape {image.shape}.")
+        image = real_vector(np.broadcast_to(image, self.p.shape), "f(p)")
         refuse(~((image >= 0) & (image <= 1)), image, "f must map predictions into [0, 1]")
         return self._saying(image, self.mass, self.positive, float(np.abs(image - self.p) @ self.mass))
 
@@ -307,5 +317,5 @@ def as_predictor(
 
 
 def _refuse_cells(cells: object) -> None:
-    if not isinstance(cells, int | np.integer) or cells < 1:
-        raise ValueError(f"cells must be a whole number, 1 or more, not {cells!r}.")
+    if not isinstance(cells, int | np.integer) or isinstance(cells, bool) or not 1 <= cells <= 2**53:
+        raise ValueError(f"cells must be a whole number from 1 to 2^53, not {cells!r}.")

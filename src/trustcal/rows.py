@@ -1,11 +1,12 @@
 """Rows of data, checked and counted: whatever a caller calls a column becomes plain arrays or a clear refusal.
 
-Only `Predictor` uses this room.  Every refusal is a `ValueError` that states the rule, how many rows break it, the
-first that does (rows count from 0) and the remedy.
+Every refusal is a `ValueError` that states the rule, how many rows break it, the first that does (rows count from 0)
+and the remedy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import Any, final
@@ -29,9 +30,17 @@ class Counts:
     effective_rows: float
 
 
-def counted_rows(y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None) -> Counts:
-    """Rows checked, sorted by prediction, ties merged, counts divided by their total once."""
-    y, p, weight = _checked_rows(y_true, y_prob, sample_weight)
+def counted_rows(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    sample_weight: ArrayLike | None,
+    names: Sequence[str] = ("y_true", "y_prob", "sample_weight"),
+) -> Counts:
+    """Rows checked, sorted by prediction, ties merged, counts divided by their total once.
+
+    `names` is what the caller calls the columns, for refusals.
+    """
+    y, p, weight = _checked_rows(y_true, y_prob, sample_weight, names)
     # Floats in [0, 1] order like their bit patterns, and the two top bits are free: one sort of integers
     # (prediction, outcome) is exact and several times faster than sorting row numbers.
     keys = (p + 0.0).view(np.uint64)
@@ -79,11 +88,14 @@ def checked_classes(
         raise ValueError(
             f"y must have one label per row of proba, but their shapes are {label.shape} and {table.shape}."
         )
-    names = list(range(table.shape[1])) if classes is None else classes
-    if len(names) != table.shape[1]:
-        raise ValueError(f"classes must name the {table.shape[1]} columns of proba, but holds {len(names)} names.")
+    names: list[Any] = list(range(table.shape[1])) if classes is None else classes
+    if len(names) != table.shape[1] or len(set(names)) != len(names):
+        raise ValueError(f"classes must name the {table.shape[1]} columns of proba, each once, but is {names}.")
+    if len(table) == 0:
+        raise ValueError("there must be at least one row, but there is none. Check what was selected.")
     table = np.column_stack([_predictions(_column(column, "proba")) for column in table.T])
-    refuse(np.abs(table.sum(axis=1) - 1) > 1e-3, table.sum(axis=1), "each row of proba must sum to 1")
+    total = table.sum(axis=1)
+    refuse(np.abs(total - 1) > 1e-3, total, "each row of proba must sum to 1", "divide by the sum, or pass one column")
     column_of = {name: index for index, name in enumerate(names)}
     labels: list[Any] = label.tolist()
     column = np.array([column_of.get(name, -1) for name in labels])
@@ -95,8 +107,8 @@ def checked_classes(
         )
     if view == "top":
         chosen = np.argmax(table, axis=1)
-    elif view in column_of:
-        chosen = np.full(len(table), column_of[view])
+    elif view in names:
+        chosen = np.full(len(table), names.index(view))
     else:
         raise ValueError(f'view must be "top" or one of the classes {names}, not {view!r}.')
     return column == chosen, table[np.arange(len(table)), chosen]
@@ -118,13 +130,15 @@ def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[Flo
             "prediction values must be strictly increasing",
             "Predictor.from_samples sorts rows and merges ties",
         )
-        refuse(~(np.isfinite(mass) & (mass >= 0)), mass, "masses must be probabilities")
+        refuse(~(np.isfinite(mass) & (mass >= 0)), mass, "masses must be probabilities", "leave other values out")
         refuse(
             ~((positive >= 0) & (positive <= mass)),
             positive,
             "positive must lie between 0 and mass, value by value",
             "positive[i] is Pr[p = p[i], y = 1], a part of mass[i]",
         )
+    if len(p) == 0:
+        raise ValueError("a law must have at least one prediction value, but it has none.")
     total = float(mass.sum())
     if not abs(total - 1) <= 1e-9:
         raise ValueError(
@@ -140,6 +154,16 @@ def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[Flo
 def real_vector(values: ArrayLike, name: str) -> FloatArray:
     """Any one-dimensional array-like of numbers as float64; missing entries become NaN."""
     return np.asarray(_column(values, name), dtype=np.float64)
+
+
+def checked_weights(weight: NDArray[Any]) -> FloatArray:
+    """Weights that are not negative, some of them positive, scaled to at most 1."""
+    w = np.asarray(weight, dtype=np.float64)
+    refuse(~np.isfinite(w), w, "weights must be finite numbers", "drop or repair these rows")
+    refuse(w < 0, w, "weights must not be negative", "a weight of 0 leaves a row out")
+    if not w.any():
+        raise ValueError(f"some weight must be positive, but all {len(w)} are 0. Leave sample_weight out, or mend it.")
+    return np.ldexp(w, -int(np.frexp(w.max())[1]))  # by a power of two: exact, and sums cannot overflow
 
 
 def run_starts(values: NDArray[Any]) -> NDArray[np.intp]:
@@ -172,24 +196,23 @@ def refuse(bad: BoolArray, values: NDArray[Any], rule: str, remedy: str = "") ->
 
 
 def _checked_rows(
-    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None
+    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, names: Sequence[str]
 ) -> tuple[BoolArray, FloatArray, FloatArray | None]:
     """Outcomes as booleans, predictions in [0, 1], and positive weights scaled to at most 1 (or None)."""
-    outcome = _column(y_true, "y_true")
-    prediction = _column(y_prob, "y_prob")
-    weight = None if sample_weight is None else _column(sample_weight, "sample_weight")
-    for name, column in (("y_prob", prediction), ("sample_weight", weight)):
+    outcome, prediction = _column(y_true, names[0], outcomes=True), _column(y_prob, names[1])
+    weight = None if sample_weight is None else _column(sample_weight, names[2])
+    for name, column in zip(names[1:], (prediction, weight), strict=False):
         if column is not None and len(column) != len(outcome):
             raise ValueError(
-                f"y_true and {name} must have the same length, but have {len(outcome)} and {len(column)} rows. "
+                f"{names[0]} and {name} must have the same length, but have {len(outcome)} and {len(column)} rows. "
                 "Pass columns of the same table."
             )
     if len(outcome) == 0:
-        raise ValueError("there must be at least one row, but the columns are empty. Check what was selected.")
-    y, p = _outcomes(outcome, prediction), _predictions(prediction)
+        raise ValueError("there must be at least one row, but there is none. Check what was selected.")
+    y, p = _outcomes(outcome, prediction, names), _predictions(prediction)
     if weight is None:
         return y, p, None
-    w = _weights(weight)
+    w = checked_weights(weight)
     kept = w > 0
     return (y, p, w) if kept.all() else (y[kept], p[kept], w[kept])
 
@@ -221,11 +244,15 @@ def _is_law(p: FloatArray, mass: FloatArray, positive: FloatArray) -> bool:
     return bool(increasing and positive.min() >= 0 and (positive <= mass).all() and mass.max() < np.inf)
 
 
-def _column(values: ArrayLike, name: str) -> NDArray[Any]:
+def _column(values: ArrayLike, name: str, outcomes: bool = False) -> NDArray[Any]:
     """One dimension, and a dtype of booleans, integers or floats."""
     if np.ma.isMaskedArray(values):
         values = np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan)
     array = np.asarray(values)
+    if array.ndim == 0:
+        raise ValueError(
+            f"{name} must be a column, but is a single {type(values).__name__}. Pass a list, an array or a series."
+        )
     if array.ndim == 2 and array.shape[1] == 2:
         raise ValueError(
             f"{name} must be one column, but has two: shape {array.shape}. "
@@ -238,28 +265,25 @@ def _column(values: ArrayLike, name: str) -> NDArray[Any]:
         )
     if array.dtype.kind in "biuf" or len(array) == 0:
         return array
-    if array.dtype.kind == "O":
-        texts = np.array([isinstance(value, (str, bytes)) for value in array])
-        if not texts.any():
-            try:
-                return array.astype(np.float64)
-            except (TypeError, ValueError):
-                if hasattr(values, "to_numpy"):  # a pandas column whose missing entries are pandas.NA
-                    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-        example = array[int(np.argmax(texts))] if texts.any() else array[0]
-    else:
-        example = array[0]
+    texts = np.array([isinstance(value, str | bytes) for value in array.tolist()])
+    if array.dtype.kind == "O" and not texts.any():
+        try:
+            return array.astype(np.float64)
+        except OverflowError:
+            raise ValueError(f"{name} must hold numbers of ordinary size, but one is too large for a float.") from None
+        except (TypeError, ValueError):
+            if hasattr(values, "to_numpy"):  # a pandas column whose missing entries are pandas.NA
+                return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+    example = array.tolist()[int(np.argmax(texts))]
+    remedy = (
+        f"Compare with the positive label, as in {name} == 'yes'." if outcomes else "Convert the column to numbers."
+    )
     raise ValueError(
-        f"{name} must hold numbers or booleans, but holds {type(example).__name__} values such as {example!r}. "
-        + (
-            f"Compare with the positive label: {name} == {example!r}."
-            if name == "y_true"
-            else "Convert the column to numbers."
-        )
+        f"{name} must hold numbers or booleans, but holds {type(example).__name__} values such as {example!r}. {remedy}"
     )
 
 
-def _outcomes(outcome: NDArray[Any], prediction: NDArray[Any]) -> BoolArray:
+def _outcomes(outcome: NDArray[Any], prediction: NDArray[Any], names: Sequence[str]) -> BoolArray:
     if outcome.dtype.kind == "b":
         return outcome
     one: BoolArray = outcome == 1
@@ -267,14 +291,14 @@ def _outcomes(outcome: NDArray[Any], prediction: NDArray[Any]) -> BoolArray:
     if bad.any():
         if ((prediction == 0) | (prediction == 1)).all() and ((outcome >= 0) & (outcome <= 1)).all():
             raise ValueError(
-                "y_true must hold outcomes, 0 or 1, but it holds fractions while y_prob holds only 0 and 1: "
-                "the two look swapped. The order is (y_true, y_prob), as in scikit-learn."
+                f"outcomes must be 0 or 1, but {names[0]} holds fractions while {names[1]} holds only 0 and 1: "
+                f"the two look swapped. Exchange {names[0]} and {names[1]}."
             )
         refuse(
             bad,
             outcome,
             "outcomes must be 0 or 1 (or booleans)",
-            "recode other labels by comparing with the positive one, such as y_true == 1, and drop rows whose"
+            f"recode other labels by comparing with the positive one, such as {names[0]} == 1, and drop rows whose"
             " outcome is missing",
         )
     return one
@@ -291,12 +315,3 @@ def _predictions(prediction: NDArray[Any]) -> FloatArray:
             "divide percentages by 100; turn scores or logits into probabilities first",
         )
     return p
-
-
-def _weights(weight: NDArray[Any]) -> FloatArray:
-    w = np.asarray(weight, dtype=np.float64)
-    refuse(~np.isfinite(w), w, "weights must be finite numbers", "drop or repair these rows")
-    refuse(w < 0, w, "weights must not be negative", "a weight of 0 leaves a row out")
-    if not w.any():
-        raise ValueError(f"some weight must be positive, but all {len(w)} are 0. Leave sample_weight out, or mend it.")
-    return np.ldexp(w, -int(np.frexp(w.max())[1]))  # by a power of two: exact, and sums cannot overflow

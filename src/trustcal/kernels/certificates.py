@@ -17,7 +17,8 @@ exceeded, and completed by atoms at 0, which only zeros can join, and at 1.
 are clipped to |r0| ≤ b and |r1| ≤ 1 − b, and masses sum to 1, so with n ≤ 2⁴⁰ rounding costs less than 32u:
 
     lower   5u for Σ w·r, 15u for g, 4u for the excess, 3u to put them together
-    upper   9u because the totals of the law are only right to 9u, 8u for the distribution functions, 5u for the area
+    upper   16u because each total of the law is only right to 8u, and repairing one can cost the other as much again,
+            8u for the distribution functions, 5u for the area
     both    u because w0 was mass − positive, rounded
 
 `ROUNDING` = 32u is subtracted from one and added to the other.  It does not grow with n.

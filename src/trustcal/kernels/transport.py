@@ -13,9 +13,9 @@ a time, and sideways flows x are forced by calibration at every node, with the b
 From west to north the curve crosses the antidiagonal.  Where ones flow right, it does so at a point x1 = x3.  Where
 they flow left, it leaves an interval (x1, x3) empty: its ones go left, its zeros right, with
 Σ_{q<x3} w1 = Σ_{q≤x1} w0·q/(1 − q).  So the crossings are one curve, increasing in x1 and x3, and along it the flow
-that reaches the east falls short by an amount that decreases.  Its root is found by bisection over nodes, never over
-reals: on a piece where the flow is fixed and the curve moves, the exit to the east has a closed form (`_meet`); on a
-piece where the curve is fixed and the flow moves, the flow is cut where it changes sign (`_settle`).
+that reaches the east falls short by an amount that decreases.  Its root is found by bisection over nodes: on a piece
+where the flow is fixed and the curve moves, the exit to the east has a closed form (`_meet`); on a piece where the
+curve is fixed and the flow moves, the flow is bisected, and cut where it changes sign (`_settle`).
 
 Nothing here needs to be right: what is returned is judged by `certificates` alone.
 """
@@ -231,7 +231,7 @@ def shot_without_shortfall(v: Nodes, out: FloatArray, mode: BoolArray) -> Shot:
     if _vertex_shortfall(v, v.q[a], b, h) <= 0.0:
         mode[b] = h >= 0.0
         out[b] = h / v.q[b] if mode[b] else h / v.p[b]
-        turn, b2 = _meet(v, b + 1, out[b], mode[b], True, out, mode)
+        turn, b2 = _meet(v, min(b + 1, len(v.q) - 1), out[b], mode[b], True, out, mode)
         return Shot(PINNED, low, b, v.need[low], h, b - 1, turn, b2, shots)
     return _shot_from(v, low, a, b, shots, out, mode)
 

@@ -20,7 +20,7 @@ IntArray = NDArray[np.int64]
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SmcalWitness:
     """Both certificates of a smooth calibration error: nobody has to believe the algorithm.
 
@@ -71,6 +71,7 @@ def smcal_witness(q: Predictor) -> SmcalWitness:
 
     O(n log n).
     """
+    q = as_predictor(q)
     lower, upper, sigma, fit = smooth_error.on(len(q))(q.p, q.bias)
     for array in (sigma, fit):
         array.flags.writeable = False
@@ -115,8 +116,8 @@ def ssce_estimate(q: Predictor, *, samples: int = 100, rng: np.random.Generator 
     Rows of one value and outcome are alike, so how many of them are kept is one binomial draw: the cost is per distinct
     value, not per row.  O(samples · n log n).
     """
-    if samples < 2:
-        raise ValueError(f"samples must be 2 or more, for the error to be known, not {samples!r}.")
+    if samples < 2 or samples % 1:
+        raise ValueError(f"samples must be a whole number, 2 or more, for the error to be known, not {samples!r}.")
     zeros, ones, rows = _counts(q)
     generator = np.random.default_rng(rng)
     measured = smooth_error.on(samples * len(q))

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.decisions import DecisionProblem
 from trustcal.predictor import Predictor, as_predictor
-from trustcal.rows import real_vector, refuse
+from trustcal.rows import checked_weights, real_vector, refuse
 
 FloatArray = NDArray[np.float64]
 Point = tuple[float, float]
@@ -31,7 +31,7 @@ _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DecisionWitness:
     """Who loses most by believing `predictor` where they could have had `reference`, where, and how much."""
 
@@ -65,7 +65,8 @@ def ece(
 ) -> float:
     """Expected calibration error (Definition 2.8): E|p − p_hat|.
 
-    Takes a `Predictor`, or rows in scikit-learn's order.  With `cells` it is measured on `coarsen(cells)`.
+    Takes a `Predictor`, or rows in scikit-learn's order.  With `cells` it is measured on `coarsen(cells)`.  Rows whose
+    values are too rare to have a frequency draw a warning; a `Predictor`, which may be any law, does not.
 
     >>> ece(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0]))
     0.5001
@@ -110,6 +111,7 @@ def cdl_witness(q: Predictor) -> DecisionWitness:
     O(n log n).
     """
     # A calibrated reference has convex kinks only: the envelope has its vertices at the predictions, 0 and 1.
+    q = as_predictor(q)
     return _worst(q, q.calibrated(), q.p)
 
 
@@ -163,6 +165,7 @@ def decision_loss_witness(
     problems: DecisionProblem | Iterable[DecisionProblem] | None = None,
 ) -> DecisionWitness:
     """Who loses most in `decision_loss`, against which reference.  O(n log n) per reference."""
+    q = as_predictor(q)
     against = [references] if isinstance(references, Predictor) else list(references)
     given = [problems] if isinstance(problems, DecisionProblem) else None if problems is None else list(problems)
     for name, things in (("reference", against), ("problem", given)):
@@ -195,10 +198,7 @@ def distance(a: ArrayLike, b: ArrayLike, weight: ArrayLike | None = None) -> flo
         raise ValueError(f"a, b and weight must pair up row by row, but have {len(x)}, {len(y)} and {len(w)} rows.")
     for name, p in (("a", x), ("b", y)):
         refuse(~((p >= 0) & (p <= 1)), p, f"predictions must lie in [0, 1], in {name} too")
-    refuse(~(np.isfinite(w) & (w >= 0)), w, "weights must be finite and not negative")
-    if not w.any():
-        raise ValueError("some weight must be positive, but all are 0.")
-    return float(np.average(np.abs(x - y), weights=w))
+    return float(np.average(np.abs(x - y), weights=checked_weights(w)))
 
 
 def _measured(
@@ -210,8 +210,8 @@ def _measured(
         return q.coarsen(cells)
     if not isinstance(y_true, Predictor) and q.sparse:
         warnings.warn(
-            f"the median of {len(q)} prediction values is seen {q.rows_per_value:g} times, too rarely to have a "
-            "frequency: this mostly measures sampling noise. Pool values with "
+            f"of {len(q)} prediction values, that of the median row is seen {q.rows_per_value:g} times, too rarely to "
+            "have a frequency: this mostly measures sampling noise. Pool values with "
             f"cells={q.suggested_cells}, say, or pass a Predictor to measure the rows as they are.",
             stacklevel=3,
         )
@@ -274,6 +274,8 @@ def _worst(q: Predictor, reference: Predictor, kinks: FloatArray) -> DecisionWit
     exact = np.array([_loss_at(q, reference, float(mu)) for mu in thresholds])
     hurt = exact > 0
     thresholds, weights = thresholds[hurt], weights[hurt]
+    for array in (thresholds, weights):
+        array.flags.writeable = False
     problem = DecisionProblem.from_thresholds(thresholds, weights)
     return DecisionWitness(min(1.0, float(weights @ exact[hurt])), thresholds, weights, problem, q, reference)
 

@@ -47,7 +47,7 @@ _SPARE_LEVELS = 2
 
 
 @final
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SmoothedCurve:
     """A reliability diagram smoothed as much as SmoothECE is."""
 

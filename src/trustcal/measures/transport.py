@@ -131,6 +131,7 @@ def dtc_witness(q: Predictor, tol: float = 1e-9) -> DtcWitness:
 
     O(n) a shot; about log2(n) shots, and at most a few hundred.
     """
+    q = as_predictor(q)
     z, w0, w1 = _with_ends(q)
     # To begin with: r0 = r1 = 0, and b = y.
     over, under = float((z * w0).sum()), float(((1.0 - z) * w1).sum())

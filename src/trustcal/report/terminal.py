@@ -38,7 +38,7 @@ def verdict(audit: Audit) -> str:
         return "No decision maker loses anything by believing these predictions."
     one, worst = audit.worst_threshold, [_probability(mu) for mu in audit.worst.thresholds]
     sentence = (
-        f"By believing these predictions, a decision maker who acts above {_probability(one.threshold)} loses "
+        f"By believing these predictions, a decision maker who acts {_when(one.threshold)} loses "
         f"{_percent(one.loss)} of the payoff range."
     )
     if len(worst) == 1:
@@ -47,6 +47,13 @@ def verdict(audit: Audit) -> str:
         f"{sentence} The most anyone loses is {_percent(audit.cdl)}: "
         f"with three actions, changing at {worst[0]} and at {worst[1]}."
     )
+
+
+def _when(threshold: float) -> str:
+    """At the ends a threshold is a tie: what is indifferent at a prediction of exactly 0, or of exactly 1."""
+    if threshold == 0:
+        return "unless the prediction is 0"
+    return "only if the prediction is 1" if threshold == 1 else f"above {_probability(threshold)}"
 
 
 def _page(audit: Audit, frame: box.Box) -> RenderableType:
@@ -76,7 +83,7 @@ def _measures(audit: Audit, frame: box.Box) -> Table:
     table.add_row("Distance to calibration", f"{audit.dtc_upper:.4f}", f"certified to {max(width, 1e-16):.0e}")
     table.add_row("Smooth calibration error", f"{audit.smcal:.4f}", "")
     table.add_row("SmoothECE", f"{audit.smece:.4f}", "")
-    where = "" if audit.cells is None else f"on {audit.cells} cells of equal mass"
+    where = "" if audit.cells is None else f"on {audit.cells} cell{'s' * (audit.cells > 1)} of equal mass"
     table.add_row("Expected calibration error", f"{audit.ece:.4f}", where)
     table.add_row("Calibration decision loss", f"{audit.cdl:.4f}", where)
     return table
@@ -96,7 +103,10 @@ def _problem(problem: ProblemLoss, frame: box.Box) -> Table:
     table = Table(box=frame, show_header=False)
     table.add_column()
     table.add_column(justify="right", style="bold")
-    table.add_row("The best action changes at", ", ".join(map(_probability, problem.thresholds)) or "no prediction")
+    steps = [problem.actions[problem.responses[0]]]
+    for mu, response in zip(problem.thresholds, problem.responses[1:], strict=True):
+        steps += [_probability(mu), problem.actions[response]]
+    table.add_row("The best action, from 0 to 1", Text(" | ".join(steps)))
     table.add_row("Believing the predictions earns, per row", f"{problem.value:.6g}")
     table.add_row("It could have earned more, by (swap regret)", f"{problem.swap_regret:.6g}")
     share = problem.swap_regret / problem.stakes if problem.stakes else 0.0
@@ -105,7 +115,7 @@ def _problem(problem: ProblemLoss, frame: box.Box) -> Table:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f} %" if share >= 0.0005 or share == 0 else f"{100 * share:.1g} %"
 
 
 def _probability(p: float) -> str:
