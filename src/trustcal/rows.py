@@ -63,8 +63,8 @@ def counted_rows(
     else:
         mass = _exact_sums(weight, starts)
         positive = _exact_sums(keys * weight, starts)
-        total = fsum(weight)
-        effective = total * total / fsum(weight * weight)
+        total = fsum(weight.tolist())
+        effective = total * total / fsum((weight * weight).tolist())
     mass /= total
     positive /= total
     values = bits.view(np.float64)[starts]
