@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from trustcal import instances
     from trustcal.auditing import Audit, audit
     from trustcal.decisions import DecisionProblem, threshold, umbrella
     from trustcal.measures.continuous import smcal, smcal_witness, ssce, ssce_estimate
@@ -37,6 +38,7 @@ __all__ = [
     "dtc",
     "dtc_witness",
     "ece",
+    "instances",
     "read",
     "rounding_effect",
     "smcal",
@@ -64,6 +66,7 @@ _ROOM = {
     "dtc": "measures.transport",
     "dtc_witness": "measures.transport",
     "ece": "measures.decision",
+    "instances": "instances",
     "read": "sources",
     "rounding_effect": "measures.rounding",
     "smcal": "measures.continuous",
@@ -81,7 +84,8 @@ _ROOM = {
 def __getattr__(name: str) -> object:
     if name not in _ROOM:
         raise AttributeError(f"module 'trustcal' has no attribute {name!r}")
-    return getattr(import_module(f"trustcal.{_ROOM[name]}"), name)
+    room = import_module(f"trustcal.{_ROOM[name]}")
+    return room if _ROOM[name] == name else getattr(room, name)
 
 
 def __dir__() -> list[str]:
