@@ -138,14 +138,7 @@ class Predictor:
         """The same law, bit for bit; how many rows it was counted from does not matter."""
         if not isinstance(other, Predictor):
             return NotImplemented
-        return all(
-            np.array_equal(mine, theirs)
-            for mine, theirs in (
-                (self.p, other.p),
-                (self.mass, other.mass),
-                (self.positive, other.positive),
-            )
-        )
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("p", "mass", "positive"))
 
     def __hash__(self) -> int:
         return hash((self.p.tobytes(), self.mass.tobytes(), self.positive.tobytes()))
