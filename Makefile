@@ -19,6 +19,7 @@ lint: .venv/installed-dev
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.decision
 	$(BIN)/python -m benchmarks.smooth
+	$(BIN)/python -m benchmarks.noise
 
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz

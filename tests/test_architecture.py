@@ -17,6 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ROOMS = [
     "kernels",
     "rows",
+    "noise",
     "predictor",
     "envelope",
     "decisions",

@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from trustcal.measures.kernel_smoothing import smece, smece_curve
     from trustcal.measures.rounding import rounding_effect
     from trustcal.measures.transport import dtc, dtc_witness
+    from trustcal.noise import (
+        ClampedGaussian,
+        ClampedLaplace,
+        RandomRounding,
+        TruncatedGaussian,
+        TruncatedLaplace,
+        UniformNoise,
+    )
     from trustcal.predictor import Predictor
     from trustcal.sources import read
 
@@ -27,8 +35,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Audit",
+    "ClampedGaussian",
+    "ClampedLaplace",
     "DecisionProblem",
     "Predictor",
+    "RandomRounding",
+    "TruncatedGaussian",
+    "TruncatedLaplace",
+    "UniformNoise",
     "audit",
     "cdl",
     "cdl_witness",
@@ -55,8 +69,14 @@ __all__ = [
 # Names are found on first use (PEP 562), so that `trustcal --help` does not wait for numpy.
 _ROOM = {
     "Audit": "auditing",
+    "ClampedGaussian": "noise",
+    "ClampedLaplace": "noise",
     "DecisionProblem": "decisions",
     "Predictor": "predictor",
+    "RandomRounding": "noise",
+    "TruncatedGaussian": "noise",
+    "TruncatedLaplace": "noise",
+    "UniformNoise": "noise",
     "audit": "auditing",
     "cdl": "measures.decision",
     "cdl_witness": "measures.decision",

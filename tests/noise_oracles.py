@@ -1,0 +1,87 @@
+"""The noises again, in fifty digits and from their definitions: slow, and independent of the package's formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from mpmath import erfc, exp, floor, mp, mpf, quad, sqrt
+
+from trustcal.noise import (
+    ClampedGaussian,
+    ClampedLaplace,
+    Noise,
+    RandomRounding,
+    TruncatedGaussian,
+    TruncatedLaplace,
+    UniformNoise,
+)
+
+mp.dps = 50
+Real = Callable[[mpf], mpf]
+
+
+def line(noise: Noise) -> tuple[Real, Real]:
+    """The density and the distribution function of the noise on the whole line."""
+    if isinstance(noise, UniformNoise):
+        w = mpf(noise.width)
+        return lambda y: mpf(abs(y) <= w) / (2 * w), lambda y: min(mpf(1), max(mpf(0), (y + w) / (2 * w)))
+    assert isinstance(noise, TruncatedLaplace | ClampedLaplace | TruncatedGaussian | ClampedGaussian)
+    s = mpf(noise.scale)
+    if isinstance(noise, TruncatedLaplace | ClampedLaplace):
+        return lambda y: exp(-abs(y) / s) / (2 * s), lambda y: exp(y / s) / 2 if y < 0 else 1 - exp(-y / s) / 2
+    return (
+        lambda y: exp(-((y / s) ** 2) / 2) / (s * sqrt(2 * mp.pi)),
+        lambda y: erfc(-y / (s * sqrt(2))) / 2,
+    )
+
+
+def truncated(noise: Noise) -> bool:
+    return isinstance(noise, TruncatedLaplace | TruncatedGaussian)
+
+
+def density(noise: Noise, x: float, q: float) -> mpf:
+    f, cumulative = line(noise)
+    inside = cumulative(1 - mpf(q)) - cumulative(-mpf(q)) if truncated(noise) else 1
+    return f(mpf(x) - mpf(q)) / inside
+
+
+def cdf(noise: Noise, x: float, q: float) -> mpf:
+    """Pr[M(q) ≤ x] for 0 ≤ x < 1."""
+    place, prediction = mpf(x), mpf(q)
+    if isinstance(noise, RandomRounding):
+        cell = floor(prediction * mpf(noise.cells))
+        up = prediction * mpf(noise.cells) - cell
+        points = [
+            float(np.minimum(float(cell + step) / noise.cells, 1.0)) for step in (0, 1)
+        ]  # as the doubles they are
+        return (1 - up) * (x >= points[0]) + up * (x >= points[1])
+    _, cumulative = line(noise)
+    if truncated(noise):
+        start, end = cumulative(-prediction), cumulative(1 - prediction)
+        return (cumulative(place - prediction) - start) / (end - start)
+    return cumulative(place - prediction)
+
+
+def mean_displacement(noise: Noise, q: float) -> mpf:
+    """E|M(q) − q|: the integral of Pr[M(q) ≤ x] below q, and of Pr[M(q) > x] above."""
+    scale = getattr(noise, "scale", None) or getattr(noise, "width")  # noqa: B009 - whichever it has
+    steps = [mpf(10) ** k * scale for k in range(-2, 3)] + [mpf(scale)]
+
+    def pieces(length: mpf) -> list[mpf]:
+        return sorted({mpf(0), length, *(step for step in steps if step < length)})
+
+    below = quad(lambda d: cdf(noise, mpf(q) - d, q), pieces(mpf(q)))
+    above = quad(lambda d: 1 - cdf(noise, mpf(q) + d, q), pieces(1 - mpf(q)))
+    return below + above
+
+
+def tv(noise: Noise, b: float, q: float) -> mpf:
+    """The largest Pr[M(b) ≤ t] − Pr[M(q) ≤ t] over t (b < q; the densities cross once)."""
+    if isinstance(noise, UniformNoise):  # flat densities do not cross; by symmetry t is in the middle
+        return cdf(noise, (mpf(b) + mpf(q)) / 2, b) - cdf(noise, (mpf(b) + mpf(q)) / 2, q)
+    low, high = mpf(0), mpf(1)
+    for _ in range(100):  # the difference rises until the densities cross
+        middle = (low + high) / 2
+        low, high = (middle, high) if density(noise, middle, b) > density(noise, middle, q) else (low, middle)
+    return cdf(noise, low, b) - cdf(noise, low, q)
