@@ -22,6 +22,7 @@ ROOMS = [
     "envelope",
     "decisions",
     "measures",
+    "smoothing",
     "instances",
     "sources",
     "report",

@@ -226,11 +226,7 @@ class Predictor:
         _refuse_cells(cells)
         if end not in ("left", "middle"):
             raise ValueError(f'end must be "left" or "middle", not {end!r}.')
-        index = np.minimum(np.floor(self.p * cells), cells - 1)
-        index += (index + 1 < cells) & (self.p >= (index + 1) / cells)  # cells · p was rounded: 0.29 · 100 < 29
-        index -= self.p < index / cells
-        grid = index / cells if end == "left" else (index + 0.5) / cells
-        return self.map(lambda _: grid)
+        return self.map(lambda p: announced(p, cells, end))
 
     def coarsen(self, cells: int) -> Predictor:
         """Predictions pooled into at most `cells` cells of (nearly) equal mass, each at its mean prediction.
@@ -294,6 +290,14 @@ class Predictor:
             effective_rows=self.effective_rows,
             moved=self.moved + moved,
         )
+
+
+def announced(p: FloatArray, cells: int, end: Literal["left", "middle"]) -> FloatArray:
+    """What stands for each value on the grid: the left end of its cell, or the middle."""
+    index = np.minimum(np.floor(p * cells), cells - 1)
+    index += (index + 1 < cells) & (p >= (index + 1) / cells)  # cells · p was rounded: 0.29 · 100 < 29
+    index -= p < index / cells
+    return np.asarray(index / cells if end == "left" else (index + 0.5) / cells)
 
 
 def as_predictor(

@@ -1,0 +1,142 @@
+"""Sums of decaying exponentials, Σ weight·exp(−|x − q|/scale): what Laplace noise makes of a predictor."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.kernels import kernel
+
+FloatArray = NDArray[np.float64]
+
+
+@kernel
+def decayed(x: FloatArray, weight: FloatArray, scale: float) -> FloatArray:
+    """S[i] = Σ over j ≤ i of weight[j]·exp(−|x[i] − x[j]|/scale), for x in increasing or in decreasing order.
+
+    As long as x stays within one scale of an anchor, the sum is kept as seen from there, with the rounding errors of
+    its additions: a plain recursion would multiply a million rounded factors.  O(n).
+    """
+    sums = np.empty(len(x))
+    anchor, total, rest = x[0], 0.0, 0.0
+    for i in range(len(x)):
+        away = abs(x[i] - anchor) / scale
+        if away > 1.0:
+            total, rest, anchor, away = (total + rest) * exp(-away), 0.0, x[i], 0.0
+        term = weight[i] * exp(away)
+        new = total + term
+        rest += (total - new) + term if total >= term else (term - new) + total
+        total = new
+        sums[i] = (total + rest) * exp(-away)
+    return sums
+
+
+@kernel
+def running_pairs(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The sums of the first 0, 1, 2, … values, each as hi + lo, so that their differences are exact too.  O(n)."""
+    hi, lo = np.zeros(len(values) + 1), np.zeros(len(values) + 1)
+    total, rest = 0.0, 0.0
+    for i in range(len(values)):
+        new = total + values[i]
+        rest += (total - new) + values[i] if total >= values[i] else (values[i] - new) + total
+        total = new
+        hi[i + 1], lo[i + 1] = total, rest
+    return hi, lo
+
+
+@kernel
+def first_moment(z: float) -> float:
+    """∫ u·exp(−u) du from 0 to z, = 1 − (1 + z)·exp(−z) without its cancellation."""
+    if z > 0.5:
+        return 1.0 - (1.0 + z) * exp(-z)
+    term, total = z * z, 0.0
+    for k in range(2, 20):  # Σ (−1)^k z^k / ((k − 2)!·k)
+        total += term / k
+        term *= -z / (k - 1)
+    return total
+
+
+@kernel
+def signed_area(x: float, y: float, a: float, h: float, s: float, left: FloatArray, right: FloatArray) -> float:
+    """∫ (p·W(p) − V(p)) dp for p = a + t, t from x to y, where
+
+        W = left[0]·exp(−t/s) + right[0]·exp(−(h − t)/s),   V = left[1]·exp(−t/s) + right[1]·exp(−(h − t)/s)
+
+    With the integrals of exp(−u) and u·exp(−u) no digits cancel on short pieces.
+    """
+    z = (y - x) / s
+    moment = first_moment(z)
+    gone = moment + z * exp(-z)
+    rising = s * exp(-x / s) * (((a + x) * left[0] - left[1]) * gone + left[0] * s * moment)
+    falling = s * exp(-(h - y) / s) * (((a + y) * right[0] - right[1]) * gone - right[0] * s * moment)
+    return float(rising + falling)
+
+
+@kernel
+def excess(t: float, a: float, h: float, s: float, left: FloatArray, right: FloatArray) -> float:
+    """p·W(p) − V(p) at p = a + t, divided by the larger of the two exponentials."""
+    near, far = -t / s, -(h - t) / s
+    top = max(near, far)
+    p = a + t
+    value = exp(near - top) * (p * left[0] - left[1]) + exp(far - top) * (p * right[0] - right[1])
+    return float(value)
+
+
+@kernel
+def absolute_area(edges: FloatArray, s: float, left: FloatArray, right: FloatArray) -> float:
+    """∫ |p·W(p) − V(p)| dp over all gaps between edges; row i of left and right belongs to gap i.
+
+    Between two edges W > 0 and V/W = A + (B − A)·expit(2(p − p0)/s), so p − V/W has at most two turning points, known
+    in closed form, and at most three roots, one between turning points.  O(n).
+    """
+    total, rest = 0.0, 0.0
+    cuts = np.empty(5)
+    for i in range(len(edges) - 1):
+        a, h = edges[i], edges[i + 1] - edges[i]
+        near, far = left[i], right[i]
+        count = 1
+        cuts[0] = 0.0
+        if near[0] > 0.0 and far[0] > 0.0:
+            low, high = near[1] / near[0], far[1] / far[0]
+            if high > low and s < 0.5 * (high - low):
+                kappa = s / (2.0 * (high - low))
+                root = sqrt(1.0 - 4.0 * kappa)
+                odds = log((0.5 + 0.5 * root) * (0.5 + 0.5 * root) / kappa)  # logit of the larger solution
+                middle = 0.5 * h + 0.5 * s * log(near[0] / far[0])
+                for turn in (middle - 0.5 * s * odds, middle + 0.5 * s * odds):
+                    if 0.0 < turn < h:
+                        cuts[count] = turn
+                        count += 1
+        cuts[count] = h
+        begin, area = 0.0, 0.0
+        for j in range(count):
+            x, y = cuts[j], cuts[j + 1]
+            fx, fy = excess(x, a, h, s, near, far), excess(y, a, h, s, near, far)
+            if (fx < 0.0 < fy) or (fy < 0.0 < fx):
+                rising = fx < 0.0
+                for _ in range(200):  # regula falsi (Illinois) with bisection as a safeguard
+                    t = x + (y - x) * (fx / (fx - fy))
+                    if not x < t < y:
+                        t = 0.5 * (x + y)
+                    if t in (x, y):
+                        break
+                    ft = excess(t, a, h, s, near, far)
+                    if ft == 0.0:
+                        x = y = t
+                        break
+                    if (ft < 0.0) == rising:
+                        x, fx, fy = t, ft, 0.5 * fy
+                    else:
+                        y, fy, fx = t, ft, 0.5 * fx
+                    if y - x <= 1e-16 * h:
+                        break
+                root_at = 0.5 * (x + y)
+                area += abs(signed_area(begin, root_at, a, h, s, near, far))
+                begin = root_at
+        area += abs(signed_area(begin, h, a, h, s, near, far))
+        new = total + area
+        rest += (total - new) + area if total >= area else (area - new) + total
+        total = new
+    return total + rest

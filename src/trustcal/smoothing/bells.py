@@ -1,0 +1,165 @@
+"""W and V after Gaussian noise (see smoothed.py): sums of bells, whose roots are found on a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.noise import ClampedGaussian, TruncatedGaussian
+from trustcal.predictor import Predictor
+from trustcal.smoothing.density import Density, ratio
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+@final
+class Bells(Density):
+    """Gaussian noise: sums over all values within reach, by Φ and φ."""
+
+    def __init__(self, q: Predictor, noise: TruncatedGaussian | ClampedGaussian) -> None:
+        super().__init__(q, noise)
+        self.noise, self.scale = noise, noise.scale
+        self.peaks = self.weights * noise.density(q.p, q.p)
+        step = self.scale / 8
+        if len(q) * 161 < 1 / step:
+            nodes = (q.p[:, None] + step * np.arange(-80, 81)).ravel()
+        else:
+            nodes = np.linspace(0, 1, max(16, int(np.ceil(1 / step))) + 1)
+        self.nodes = np.unique(np.concatenate([[0.0, 1.0], nodes[(nodes > 0) & (nodes < 1)]]))
+        self.edges = np.union1d(self.nodes, _sign_changes(self._turning, self.nodes, self._turning(self.nodes)))
+        self.mass = np.maximum(np.diff(self._cdf(self.edges), axis=1), 0.0)
+        posterior = ratio(self._densities(self.edges))
+        self.ends = np.stack([posterior[:-1], posterior[1:]])
+
+    def _mixed(
+        self,
+        f: Callable[[FloatArray, FloatArray], FloatArray],
+        x: FloatArray,
+        far: float,
+        weights: FloatArray | None = None,
+    ) -> FloatArray:
+        """Σ over values of mass·f(x, value) and of positive·f(x, value), in blocks, f being `far` for x ≫ value."""
+        weights = self.weights if weights is None else weights
+        mixed = np.zeros((2, len(x)))
+        order = np.argsort(x)
+        for first in range(0, len(x), 32):
+            some = order[first : first + 32]
+            near, stop = np.searchsorted(self.p, x[some[[0, -1]]] + self.scale * np.array([-12.0, 12.0]))
+            here = np.repeat(far * weights[:, :near].sum(axis=1)[:, None], len(some), axis=1)
+            for start in range(near, stop, 1024):
+                block = slice(start, min(start + 1024, stop))
+                here += weights[:, block] @ f(x[some], self.p[block, None])
+            mixed[:, some] = here
+        return mixed
+
+    def _densities(self, x: FloatArray) -> FloatArray:
+        """W and V."""
+        return self._mixed(lambda t, q: np.exp(-(((t - q) / self.scale) ** 2) / 2), x, 0.0, self.peaks)
+
+    def _slopes(self, x: FloatArray) -> FloatArray:
+        """W' and V'."""
+
+        def slope(t: FloatArray, q: FloatArray) -> FloatArray:
+            z = (t - q) / self.scale
+            return np.asarray(-z * np.exp(-z * z / 2))
+
+        return self._mixed(slope, x, 0.0, self.peaks / self.scale)
+
+    def _cdf(self, x: FloatArray) -> FloatArray:
+        """Pr[p ≤ x] and Pr[p ≤ x, y = 1], without the atom at 1."""
+        return self._mixed(self._below, x, 1.0)
+
+    def _below(self, x: FloatArray, q: FloatArray) -> FloatArray:
+        below, atoms = self.noise.cdf(x, q), self.noise.atoms(q).mass
+        return np.where(x == 1, below - atoms[..., 1], below) if atoms.shape[-1] else below
+
+    def _turning(self, x: FloatArray) -> FloatArray:
+        """Has the sign of the slope of p_hat."""
+        (w, v), (w_slope, v_slope) = self._densities(x), self._slopes(x)
+        return np.asarray(v_slope * w - v * w_slope)
+
+    def _bias(self, x: FloatArray) -> FloatArray:
+        """p·W − V."""
+        w, v = self._densities(x)
+        return np.asarray(x * w - v)
+
+    def _bias_slope(self, x: FloatArray) -> FloatArray:
+        (w, _), (w_slope, v_slope) = self._densities(x), self._slopes(x)
+        return np.asarray(w + x * w_slope - v_slope)
+
+    def absolute_bias(self) -> float:
+        """By the roots of the bias on the nodes, and those of pairs that hide between two nodes."""
+        x, bias, slope = self.nodes, self._bias(self.nodes), self._bias_slope(self.nodes)
+        sign = np.sign(bias)
+        # Two roots between neighbours: the bias turns towards zero and back.
+        dips = (sign[:-1] == sign[1:]) & (sign[:-1] * slope[:-1] < 0) & (sign[1:] * slope[1:] > 0)
+        turns = _root(self._bias_slope, x[:-1][dips], x[1:][dips])
+        x = np.union1d(x, turns)
+        roots = _sign_changes(self._bias, x, self._bias(x))
+        cuts = np.concatenate([[0.0], roots, [1.0]])
+        # ∫ p·f = q·F − σ²·f for each value, where f is its density and F its distribution function
+        moment = self._mixed(self._below, cuts, 1.0, self.weights * self.p)[0]
+        # Only differences of f count; for large scales they are small, and those of f − f(q) lose no digits.
+        shape = np.expm1 if self.scale > 1 else np.exp
+        moment -= self._mixed(
+            lambda t, q: shape(-(((t - q) / self.scale) ** 2) / 2), cuts, 0.0, self.scale**2 * self.peaks
+        )[0]
+        return float(np.abs(np.diff(moment - self._cdf(cuts)[1])).sum())
+
+    def above(self, mu: FloatArray) -> FloatArray:
+        """By the distribution functions."""
+        return np.asarray(self._cdf(np.array([1.0])) - self._cdf(mu))
+
+    def partly(self, piece: IndexArray, mu: FloatArray) -> FloatArray:
+        """By false position."""
+
+        def gain(x: FloatArray) -> FloatArray:
+            w, v = self._densities(x)
+            return np.asarray(v - mu * w)
+
+        start, stop = self.edges[piece], self.edges[piece + 1]
+        falling = self.ends[0, piece] > mu
+        root = _root(gain, start, stop)
+        inside = self._cdf(np.where(falling, root, stop)) - self._cdf(np.where(falling, start, root))
+        return np.asarray(np.maximum(inside[1] - mu * inside[0], 0.0))
+
+    def thresholds(self) -> FloatArray:
+        """A grid; R is smooth but for convex kinks."""
+        return np.linspace(0, 1, 65)
+
+    def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:  # noqa: ARG002 - the same everywhere
+        """2W + |W'|, bounded by the sum of all peaks."""
+        return np.full(len(left), float(self.peaks[0].sum()) * (2 + exp(-0.5) / self.scale))
+
+
+def _sign_changes(f: Callable[[FloatArray], FloatArray], x: FloatArray, values: FloatArray) -> FloatArray:
+    """The roots of f between points of different sign; a zero on the grid lies between its neighbours."""
+    x, values = x[values != 0], values[values != 0]
+    change = (values[:-1] < 0) != (values[1:] < 0)
+    return _root(f, x[:-1][change], x[1:][change])
+
+
+def _root(f: Callable[[FloatArray], FloatArray], left: FloatArray, right: FloatArray) -> FloatArray:
+    """A root of f in each interval, by false position (Illinois), to 1e-10 of its length: the areas on either side
+    feel the square of the error only."""
+    if len(left) == 0:
+        return left
+    low, high, width, x = left, right, right - left, left
+    at_low, at_high = f(low), f(high)
+    rising = at_low < at_high
+    for _ in range(60):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            new = low + (high - low) * (at_low / (at_low - at_high))
+        new = np.where((new > low) & (new < high), new, (low + high) / 2)
+        if (np.abs(new - x) <= 1e-10 * width).all():
+            return new
+        x, value = new, f(new)
+        before = (value < 0) == rising
+        at_low, at_high = np.where(before, value, at_low / 2), np.where(before, at_high / 2, value)
+        low, high = np.where(before, x, low), np.where(before, high, x)
+    return x

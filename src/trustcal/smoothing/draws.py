@@ -1,0 +1,101 @@
+"""Draws of noise for rows: by a generator, or by row id so that a row keeps its draw."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trustcal.noise import Noise
+
+FloatArray = NDArray[np.float64]
+WordArray = NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def perturb(
+    y_prob: ArrayLike,
+    noise: Noise,
+    rng: np.random.Generator | int | None = None,
+    *,
+    ids: ArrayLike | None = None,
+    seed: int | None = None,
+) -> FloatArray:
+    """One draw of M(q) for each prediction (the algorithm of Section 3): arrays in, arrays out.
+
+    With `ids` (integers or strings) and a `seed` the draw of a row depends on its prediction, its id and the seed only,
+    so that scoring it again, in any order and company, repeats its value.  Equal ids share their randomness.
+
+    >>> from trustcal.noise import TruncatedLaplace
+    >>> noise = TruncatedLaplace(0.1)
+    >>> perturb([0.2, 0.7], noise, rng=1).round(3)
+    array([0.209, 0.892])
+    >>> a = perturb([0.2, 0.7], noise, ids=[17, 4], seed=1)
+    >>> b = perturb([0.7, 0.2], noise, ids=[4, 17], seed=1)
+    >>> bool((a == b[::-1]).all())
+    True
+
+    O(n).
+    """
+    checked_noise(noise)
+    if ids is None:
+        if seed is not None:
+            raise ValueError(
+                "seed belongs to ids: pass ids= with it, or rng= for draws that depend on the order of rows."
+            )
+        return noise.sample(y_prob, rng)
+    if seed is None or rng is not None:
+        raise ValueError("draws by row id need seed= (an integer) and no rng=: they must not depend on a generator.")
+    prediction = np.asarray(y_prob, dtype=np.float64)
+    words = _words(np.asarray(ids))
+    if words.shape != prediction.shape:
+        raise ValueError(f"ids must pair up with y_prob, but their shapes are {words.shape} and {prediction.shape}.")
+    drawn = np.empty(prediction.shape)
+    for block in blocks(len(prediction)) if prediction.ndim == 1 else (...,):
+        drawn[block] = noise.quantile(uniforms(seed, words[block]), prediction[block])
+    return drawn
+
+
+def uniforms(seed: int, words: WordArray) -> FloatArray:
+    """A number in (0, 1) for each word: splitmix64, started where the seed says, at its word-th step."""
+    start = _mixed(np.array([checked_seed(seed)], dtype=np.uint64) + _GOLDEN)
+    return ((_mixed(start + words * _GOLDEN) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+def _mixed(z: WordArray) -> WordArray:
+    """The output function of splitmix64 (Steele, Lea and Flood 2014)."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def _words(ids: NDArray[Any]) -> WordArray:
+    """Row ids as 64-bit words: integers as they are, strings by their digest."""
+    if ids.dtype.kind in "iub":
+        return ids.astype(np.uint64)
+    if ids.dtype.kind in "UO" and all(isinstance(name, str) for name in ids.ravel()):
+        digests = [int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") for name in ids.ravel()]
+        return np.array(digests, dtype=np.uint64).reshape(ids.shape)
+    raise ValueError(f"ids must be integers or strings, not of dtype {ids.dtype}: equal rows must have equal ids.")
+
+
+def blocks(n: int) -> list[slice]:
+    """Slices that stay in cache."""
+    return [slice(first, min(first + 16384, n)) for first in range(0, n, 16384)]
+
+
+def checked_noise(noise: Noise) -> Noise:
+    """The noise, or a refusal."""
+    if not isinstance(noise, Noise):
+        raise TypeError(f"noise must be a trustcal noise, such as UniformNoise(0.1), not {noise!r}.")
+    return noise
+
+
+def checked_seed(seed: object) -> int:
+    """The seed as an integer, or a refusal."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise ValueError(f"a seed must be an integer from 0 to 2**64 − 1, not {seed!r}.")
+    return int(seed)

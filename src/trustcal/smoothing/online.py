@@ -1,0 +1,156 @@
+"""The online algorithm: predictions made safe one at a time."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import asdict, is_dataclass
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import trustcal.noise
+from trustcal.noise import Noise, RandomRounding
+from trustcal.predictor import announced
+from trustcal.rows import refuse
+from trustcal.smoothing.draws import blocks, checked_noise, checked_seed, uniforms
+from trustcal.smoothing.grid import End, checked_count, checked_end
+
+FloatArray = NDArray[np.float64]
+
+_STATE_VERSION = 1
+
+
+@final
+class OnlineSmoother:
+    """Predictions made safe one at a time (Section 4's algorithm, corrected; Theorem 4.1): no outcomes, ever.
+
+        draw p' ~ M(q);   i = min(⌊m·p'⌋, m − 1);   announce i/m, or (i + 1/2)/m with end="middle"
+
+    For `horizon` rounds m = ⌈horizon^(1/3)⌉, which the theorem's 2T^(−1/3) needs (⌊·⌋ is not enough); or give `cells`.
+    After `RandomRounding` neither is needed.  The draw of round t depends on the seed, t and q only: the state is
+    (seed, t), saved by `to_json`.  `rng` is the seed, a generator to draw it from, or None for a fresh one.
+
+    >>> from trustcal.noise import TruncatedLaplace
+    >>> smoother = OnlineSmoother(TruncatedLaplace(0.1), horizon=1000, rng=7)
+    >>> smoother.cells, smoother.transform_one(0.32), smoother.transform_many([0.32, 0.9])
+    (10, 0.3, array([0.3, 0.9]))
+
+    O(1) per prediction, no memory.
+    """
+
+    def __init__(
+        self,
+        noise: Noise,
+        *,
+        horizon: int | None = None,
+        cells: int | None = None,
+        end: End = "left",
+        rng: np.random.Generator | int | None = None,
+    ) -> None:
+        self.noise = checked_noise(noise)
+        self.end = checked_end(end)
+        if horizon is not None and cells is not None:
+            raise ValueError("give horizon= or cells=, not both: the horizon T means ⌈T^(1/3)⌉ cells.")
+        if horizon is None and cells is None and not isinstance(noise, RandomRounding):
+            raise ValueError("give horizon= (how many predictions will come) or cells=: the output must be on a grid.")
+        self.cells: int | None = None if cells is None else checked_count("cells", cells)
+        if horizon is not None:
+            self.cells = _cube_root(checked_count("horizon", horizon))
+        if rng is None:
+            self.seed = secrets.randbits(64)
+        elif isinstance(rng, np.random.Generator):
+            self.seed = int(rng.integers(0, 2**64, dtype=np.uint64))
+        else:
+            self.seed = checked_seed(rng)
+        self.rounds = 0
+        """How many predictions have been transformed."""
+
+    def __repr__(self) -> str:
+        return f"OnlineSmoother({self.noise!r}, cells={self.cells}, end={self.end!r}, rounds={self.rounds})"
+
+    def transform_one(self, q: float) -> float:
+        """The next prediction, made safe.  O(1)."""
+        return float(self.transform_many([q])[0])
+
+    def transform_many(self, q: ArrayLike) -> FloatArray:
+        """The next predictions: the same stream as `transform_one` on each in turn.  O(n)."""
+        prediction = np.asarray(q, dtype=np.float64)
+        if prediction.ndim != 1:
+            raise ValueError(f"predictions must come in one dimension, in the order of rounds, not {prediction.ndim}.")
+        refuse(~((prediction >= 0) & (prediction <= 1)), prediction, "predictions must be probabilities in [0, 1]")
+        rounds = np.arange(self.rounds, self.rounds + len(prediction), dtype=np.uint64)
+        safe = np.empty(len(prediction))
+        for block in blocks(len(prediction)):
+            drawn = self.noise.quantile(uniforms(self.seed, rounds[block]), prediction[block])
+            safe[block] = drawn if self.cells is None else announced(drawn, self.cells, self.end)
+        self.rounds += len(prediction)
+        return safe
+
+    def to_json(self) -> str:
+        """The state, from which `from_json` continues to the same bits."""
+        state = {"trustcal": "OnlineSmoother", "version": _STATE_VERSION, "noise": _described(self.noise)}
+        return json.dumps(state | {"cells": self.cells, "end": self.end, "seed": self.seed, "rounds": self.rounds})
+
+    @classmethod
+    def from_json(cls, text: str, noise: Noise | None = None) -> Self:
+        """The smoother that `to_json` saved.  Where a noise is given, a state of any other noise is refused.
+
+        >>> from trustcal.noise import UniformNoise
+        >>> smoother = OnlineSmoother(UniformNoise(0.1), cells=10, rng=3)
+        >>> first, saved = smoother.transform_one(0.5), smoother.to_json()
+        >>> OnlineSmoother.from_json(saved).transform_one(0.5) == smoother.transform_one(0.5)
+        True
+        """
+        state = _checked_state(text)
+        saved = _revived(state["noise"])
+        if noise is not None and noise != saved:
+            raise ValueError(
+                f"the state belongs to {saved!r}, not to {noise!r}. Start a new OnlineSmoother for another noise."
+            )
+        smoother = cls(saved, cells=state["cells"], end=state["end"], rng=checked_seed(state["seed"]))
+        smoother.rounds = checked_count("rounds", state["rounds"], least=0)
+        return smoother
+
+
+def _cube_root(n: int) -> int:
+    """⌈n^(1/3)⌉, exactly."""
+    root: int = max(1, round(n ** (1 / 3)))
+    while root**3 < n:
+        root += 1
+    while (root - 1) ** 3 >= n:
+        root -= 1
+    return root
+
+
+def _described(noise: Noise) -> dict[str, object]:
+    assert is_dataclass(noise)
+    return {"name": type(noise).__name__, **asdict(noise)}
+
+
+def _revived(described: object) -> Noise:
+    """The noise that a state describes, or a refusal."""
+    parameters = dict(described) if isinstance(described, dict) else {}
+    kind = getattr(trustcal.noise, str(parameters.pop("name", None)), None)
+    if not (isinstance(kind, type) and issubclass(kind, Noise)):
+        raise ValueError(f"the state is of a noise that this version of trustcal does not have: {described!r}.")
+    try:
+        return kind(**parameters)
+    except TypeError:
+        raise ValueError(f"the state's noise has parameters that do not fit it: {described!r}.") from None
+
+
+def _checked_state(text: str) -> dict[str, Any]:
+    try:
+        state = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the state is not JSON ({error}). It must be what OnlineSmoother.to_json gave.") from None
+    if not isinstance(state, dict) or state.get("trustcal") != "OnlineSmoother":
+        raise ValueError("the state is not that of an OnlineSmoother. It must be what OnlineSmoother.to_json gave.")
+    if state.get("version") != _STATE_VERSION:
+        raise ValueError(f"the state is of version {state.get('version')!r}, but this trustcal reads {_STATE_VERSION}.")
+    missing = {"noise", "cells", "end", "seed", "rounds"} - state.keys()
+    if missing:
+        raise ValueError(f"the state lacks {', '.join(sorted(missing))}. It must be what OnlineSmoother.to_json gave.")
+    return state

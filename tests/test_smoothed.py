@@ -1,0 +1,181 @@
+"""The exact law after noise, without a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.reference import REFERENCE, law
+from tests.strategies import calibrated_predictors, predictors
+from trustcal.kernels.decay import absolute_area
+from trustcal.measures.decision import cdl, ece
+from trustcal.noise import (
+    ClampedGaussian,
+    ClampedLaplace,
+    Noise,
+    RandomRounding,
+    TruncatedGaussian,
+    TruncatedLaplace,
+    UniformNoise,
+)
+from trustcal.predictor import Predictor
+from trustcal.smoothing import SmoothedPredictor, smooth
+
+FloatArray = NDArray[np.float64]
+
+KINDS: list[Callable[[float], Noise]] = [
+    UniformNoise,
+    TruncatedLaplace,
+    ClampedLaplace,
+    TruncatedGaussian,
+    ClampedGaussian,
+]
+noises = st.builds(
+    lambda kind, scale: kind(scale), st.sampled_from(KINDS), st.sampled_from([0.03, 0.1, 0.25, 1.0, 10.0])
+)
+
+
+def name(case: dict[str, Any]) -> str:
+    return f"{case['name']}-{case.get('lam', case.get('w', case.get('sigma')))}"
+
+
+@pytest.mark.parametrize("case", REFERENCE["postprocessed_truncated_laplace"], ids=name)
+def test_laplace_references(case: dict[str, Any]) -> None:
+    smoothed = SmoothedPredictor(law(case["atoms"]), TruncatedLaplace(1 / float(case["lam"])))
+    assert smoothed.ece() == pytest.approx(float(case["ece"]), abs=1e-12)
+    for mu, value in case["R"].items():
+        assert float(smoothed.profile(float(mu))) == pytest.approx(float(value), abs=1e-12)
+    assert smoothed.cdl() == pytest.approx(float(case["cdl"]), abs=2e-13)
+    assert smoothed.cdl_thresholds == pytest.approx([float(mu) for mu in case["cdl_chord"]], abs=1e-6)
+
+
+@pytest.mark.parametrize("case", REFERENCE["postprocessed_clamped_uniform"], ids=name)
+def test_uniform_references(case: dict[str, Any]) -> None:
+    smoothed = SmoothedPredictor(law(case["atoms"]), UniformNoise(float(Fraction(case["w"]))))
+    assert smoothed.ece() == pytest.approx(float(Fraction(case["ece"])), abs=1e-12)
+    assert float(smoothed.profile(0.5)) == pytest.approx(float(Fraction(case["R_half"])), abs=1e-12)
+    assert smoothed.cdl() == pytest.approx(float(case["cdl_float"]), abs=2e-13)
+
+
+@pytest.mark.parametrize("case", REFERENCE["postprocessed_truncated_gaussian"], ids=name)
+def test_gaussian_references(case: dict[str, Any]) -> None:
+    smoothed = SmoothedPredictor(law(case["atoms"]), TruncatedGaussian(float(case["sigma"])))
+    assert smoothed.ece() == pytest.approx(float(case["ece"]), abs=1e-12)
+
+
+@given(q=predictors(max_values=5), noise=noises)
+def test_agrees_with_a_fine_grid(q: Predictor, noise: Noise) -> None:
+    """The grid moves predictions by half a cell and pools cells, which lowers ECE where the bias changes its sign."""
+    cells = 100_000
+    smoothed, grid = SmoothedPredictor(q, noise), smooth(q, noise, cells, "middle")
+    pooled = 8 * (len(q) + 1) * float(q.mass @ noise.density(q.p, q.p)) / cells
+    assert ece(grid) - 0.5 / cells - 1e-12 <= smoothed.ece() <= ece(grid) + 0.5 / cells + pooled
+    assert abs(smoothed.cdl() - cdl(grid)) <= 2 / cells + pooled
+    assert smoothed.base_rate == q.base_rate
+
+
+@given(q=predictors(max_values=5), noise=noises)
+def test_cdl_is_the_envelope_of_the_profile(q: Predictor, noise: Noise) -> None:
+    smoothed = SmoothedPredictor(q, noise)
+    kinks = [x for x in (q.p[:, None] + np.array([-1, 1]) * getattr(noise, "width", 0.0)).ravel() if 0 <= x <= 1]
+    x = np.union1d(np.linspace(0, 1, 1001), kinks)
+    r = smoothed.profile(x)
+    left, right = x < 0.5, x > 0.5
+    a, b = x[left][:, None], x[right]
+    chords = (r[left][:, None] * (b - 0.5) + r[right] * (0.5 - a)) / (b - a)
+    best = 2 * max(float(chords.max()), float(smoothed.profile(0.5)))
+    assert min(1, best) - 2e-13 <= smoothed.cdl() <= best + 1e-3  # between neighbours R rises by K·h²/8 at most
+    low, high = smoothed.cdl_thresholds
+    weight = [1.0, 1.0] if low == high else [2 * (high - 0.5) / (high - low), 2 * (0.5 - low) / (high - low)]
+    assert float(smoothed.profile([low, high]) @ weight) == pytest.approx(smoothed.cdl(), abs=1e-12)
+
+
+@given(q=calibrated_predictors(), noise=noises)
+def test_noise_on_calibrated_predictions(q: Predictor, noise: Noise) -> None:
+    smoothed = SmoothedPredictor(q, noise)
+    assert smoothed.ece() <= noise.displacement().value + 1e-12
+    assert smoothed.cdl() <= noise.decision_displacement() + 1e-12
+
+
+THREE = Predictor([0.1, 0.3, 0.9], [0.375, 0.375, 0.25], [0.125, 0.25, 0.125])
+CORNERS = Predictor([0.0, 0.45, 0.5, 1.0], [0.125, 0.25, 0.375, 0.25], [0.125, 0.0, 0.375, 0.125])
+
+
+@pytest.mark.parametrize("q", [THREE, CORNERS], ids=["three", "corners"])
+@pytest.mark.parametrize("scale", [0.03, 0.3, 5.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_ece_and_profile_against_quadrature(kind: Callable[[float], Noise], scale: float, q: Predictor) -> None:
+    noise = kind(scale)
+    smoothed = SmoothedPredictor(q, noise)
+    atoms = noise.atoms(q.p).mass
+    (zero, one), (zero_1, one_1) = (q.mass @ atoms, q.positive @ atoms) if atoms.shape[-1] else ((0, 0), (0, 0))
+    reach = q.p[:, None] + scale * np.array([-1.0, 0.0, 1.0])
+
+    def integral(f: Callable[[FloatArray, FloatArray, FloatArray], FloatArray], *cuts: float) -> float:
+        """By Gauss's rule on many pieces: |·| leaves an error of the square of a piece's length at each root."""
+        inside = reach[(reach > 0) & (reach < 1)]
+        edges = np.unique(np.concatenate([np.linspace(0, 1, 4001), inside, cuts]))
+        node, weight = np.polynomial.legendre.leggauss(5)
+        x = (edges[:-1] + edges[1:])[:, None] / 2 + np.diff(edges)[:, None] / 2 * node
+        density = np.stack([noise.density(x, p) for p in q.p])
+        w, v = np.tensordot(q.mass, density, 1), np.tensordot(q.positive, density, 1)
+        return float((f(x, w, v) * weight * np.diff(edges)[:, None] / 2).sum())
+
+    expected = integral(lambda x, w, v: np.abs(x * w - v)) + zero_1 + abs(one - one_1)
+    assert smoothed.ece() == pytest.approx(expected, abs=1e-6)
+    for mu in (0.0, 0.1, 0.37, 0.5, 0.77, 1.0):
+
+        def loss(x: FloatArray, w: FloatArray, v: FloatArray, mu: float = mu) -> FloatArray:
+            return np.where(x < mu, np.maximum(v - mu * w, 0), np.maximum(mu * w - v, 0))
+
+        expected = integral(loss, mu)
+        expected += max(zero_1 - mu * zero, 0) + max(mu * one - one_1, 0)
+        assert float(smoothed.profile(mu)) == pytest.approx(expected, abs=1e-6)
+
+
+@given(q=predictors(max_values=6), kind=st.sampled_from(KINDS), scale=st.sampled_from([1e-6, 1e-4, 1e-2, 1e2, 1e6]))
+@example(q=Predictor([0.0], [1.0], [0.0]), kind=TruncatedGaussian, scale=1e6)
+def test_extreme_scales(q: Predictor, kind: Callable[[float], Noise], scale: float) -> None:
+    smoothed, moved = SmoothedPredictor(q, kind(scale)), kind(scale).displacement().value
+    assert 0 <= smoothed.ece() <= min(1, ece(q) + moved) + 1e-9
+    assert 0 <= float(smoothed.profile(0.5)) <= 1
+
+
+def test_small_scales_approach_the_predictor() -> None:
+    for kind in KINDS:
+        smoothed = SmoothedPredictor(THREE, kind(1e-6))
+        assert smoothed.ece() == pytest.approx(ece(THREE), abs=2e-6)
+
+
+def test_compiled_and_plain_agree() -> None:
+    rng = np.random.default_rng(1)
+    p = np.sort(rng.random(300))
+    smoothed = SmoothedPredictor(Predictor(p, np.full(300, 1 / 300), rng.random(300) / 300), TruncatedLaplace(0.01))
+    density: Any = smoothed._density
+    arguments = density.edges, density.scale, density.left, density.right
+    assert absolute_area.compiled(*arguments) == pytest.approx(absolute_area.function(*arguments), abs=1e-14)
+
+
+def test_many_rows_against_a_grid() -> None:
+    rng = np.random.default_rng(7)
+    p = rng.random(20_000)
+    q = Predictor.from_samples(rng.random(20_000) < p**1.5, p)
+    for noise in (TruncatedLaplace(0.02), ClampedLaplace(0.1), UniformNoise(0.05)):
+        smoothed, grid = SmoothedPredictor(q, noise), smooth(q, noise, 5000, "middle")
+        assert abs(smoothed.ece() - ece(grid)) <= 1e-4
+        assert abs(smoothed.cdl() - cdl(grid)) <= 4e-4
+
+
+def test_refusals() -> None:
+    smoothed = SmoothedPredictor(Predictor([0.5], [1.0], [0.5]), UniformNoise(0.1))
+    with pytest.raises(ValueError, match="thresholds must lie"):
+        smoothed.profile(1.5)
+    with pytest.raises(TypeError, match="use smooth"):
+        SmoothedPredictor(THREE, RandomRounding(3)).ece()
