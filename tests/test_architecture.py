@@ -23,6 +23,7 @@ ROOMS = [
     "decisions",
     "measures",
     "smoothing",
+    "guarantees",
     "instances",
     "sources",
     "report",

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trustcal import instances
+    from trustcal import guarantees, instances
     from trustcal.auditing import Audit, audit
     from trustcal.decisions import DecisionProblem, threshold, umbrella
     from trustcal.measures.continuous import smcal, smcal_witness, ssce, ssce_estimate
@@ -55,6 +55,7 @@ __all__ = [
     "dtc",
     "dtc_witness",
     "ece",
+    "guarantees",
     "instances",
     "perturb",
     "read",
@@ -93,6 +94,7 @@ _ROOM = {
     "dtc": "measures.transport",
     "dtc_witness": "measures.transport",
     "ece": "measures.decision",
+    "guarantees": "guarantees",
     "instances": "instances",
     "perturb": "smoothing",
     "read": "sources",

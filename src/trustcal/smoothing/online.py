@@ -57,7 +57,7 @@ class OnlineSmoother:
             raise ValueError("give horizon= (how many predictions will come) or cells=: the output must be on a grid.")
         self.cells: int | None = None if cells is None else checked_count("cells", cells)
         if horizon is not None:
-            self.cells = _cube_root(checked_count("horizon", horizon))
+            self.cells = cells_for(checked_count("horizon", horizon))
         if rng is None:
             self.seed = secrets.randbits(64)
         elif isinstance(rng, np.random.Generator):
@@ -114,12 +114,16 @@ class OnlineSmoother:
         return smoother
 
 
-def _cube_root(n: int) -> int:
-    """⌈n^(1/3)⌉, exactly."""
-    root: int = max(1, round(n ** (1 / 3)))
-    while root**3 < n:
+def cells_for(horizon: int) -> int:
+    """⌈T^(1/3)⌉, exactly: the number of cells of the online algorithm (Section 4), for which Theorem 4.1 holds.
+
+    >>> cells_for(26), cells_for(27), cells_for(28)
+    (3, 3, 4)
+    """
+    root: int = max(1, round(float(horizon) ** (1 / 3)))
+    while root**3 < horizon:
         root += 1
-    while (root - 1) ** 3 >= n:
+    while (root - 1) ** 3 >= horizon:
         root -= 1
     return root
 

@@ -1,0 +1,243 @@
+"""Upper bounds for post-processing in the batch setting: the paper's Section 3, as stated and in the sharpest form.
+
+A noise M enters through three numbers: its displacement E|X| = max E|M(q) − q|, its decision displacement K, and its
+slope L, the least with TV(M(b), M(q)) ≤ L·|b − q|.  Theorem numbers from 13 on are those of docs/theory.md; smaller
+ones with a dot are the paper's.  A function ending in _paper says what the paper says.
+"""
+
+from __future__ import annotations
+
+from math import e, exp, pi, sqrt, tanh
+from typing import Final
+
+from trustcal.guarantees.bound import Bound, Quantity, fraction
+from trustcal.noise import (
+    ClampedGaussian,
+    ClampedLaplace,
+    Noise,
+    RandomRounding,
+    Target,
+    TruncatedGaussian,
+    TruncatedLaplace,
+    UniformNoise,
+)
+from trustcal.noise.mechanism import distance_to_calibration
+
+_K_CAVEAT = ", with K at the prediction 0, the worst one in every numerical check"
+_OMEGA = 0.27846454276107379510935873902299
+"""W(1/e), Lambert's function: for truncated Laplace noise K ≤ 2·W(1/e)·scale (worst prediction 0)."""
+_KAPPA = 0.339942414959807323
+"""2·max x·Φ(−x): for clamped Gaussian noise K ≤ κ·scale."""
+
+_PER_ROOT: Final[dict[type[Noise], dict[Target, tuple[float, bool]]]] = {
+    UniformNoise: {"ece": (sqrt(2), True), "cdl": (1.0, True), "decision_loss": (sqrt(0.5), True)},
+    ClampedLaplace: {"ece": (2.0, True), "cdl": (2 / sqrt(e), True), "decision_loss": (sqrt(2 / e), True)},
+    ClampedGaussian: {
+        "ece": (2 * sqrt(2 / pi), True),
+        "cdl": (2 * sqrt(2 * _KAPPA / sqrt(2 * pi)), True),
+        "decision_loss": (2 * sqrt(_KAPPA / sqrt(2 * pi)), True),
+    },
+    RandomRounding: {"ece": (2.0, True), "cdl": (2.0, True), "decision_loss": (sqrt(2), True)},
+    TruncatedLaplace: {
+        "ece": (2.0, True),
+        "cdl": (2 * sqrt(2 * _OMEGA), False),
+        "decision_loss": (2 * sqrt(_OMEGA), False),
+    },
+    TruncatedGaussian: {"ece": (2 * sqrt(2 / pi), True)},
+}
+"""The constant c of the guarantee c·√eps at the best parameter, and whether it is proved for every eps."""
+
+_QUANTITY: Final[dict[Target, Quantity]] = {"ece": "ECE", "cdl": "CDL", "decision_loss": "decision loss"}
+
+
+def batch_ece(noise: Noise, eps: float) -> Bound:
+    """ECE after noise, sharpening Theorem 3.1: E|X| + 2·L·eps.
+
+    >>> from trustcal.noise import UniformNoise
+    >>> print(batch_ece(UniformNoise.for_distance(0.0002, "ece"), 0.0002))
+    ECE ≤ 0.02 (Theorem 13, sharpening Theorem 3.1)
+    """
+    value = noise.displacement().value + 2 * slope(noise) * distance_to_calibration(eps)
+    return Bound("ECE", value, "Theorem 13, sharpening Theorem 3.1", True)
+
+
+def batch_decision_loss(noise: Noise, eps: float) -> Bound:
+    """Decision loss against every calibrated predictor within eps, sharpening Theorem 3.1: K + L·eps.
+
+    >>> from trustcal.noise import UniformNoise
+    >>> print(batch_decision_loss(UniformNoise.for_distance(0.0002), 0.0002))
+    decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1)
+    """
+    value = noise.decision_displacement() + slope(noise) * distance_to_calibration(eps)
+    return _by_k("decision loss", noise, value, "Theorem 14, sharpening Theorem 3.1")
+
+
+def batch_cdl(noise: Noise, eps: float) -> Bound:
+    """CDL after noise, sharpening Theorem 3.1 with Lemma 2.13: K + 2·L·eps.
+
+    >>> from trustcal.noise import UniformNoise
+    >>> print(batch_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001))
+    CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
+    """
+    value = noise.decision_displacement() + 2 * slope(noise) * distance_to_calibration(eps)
+    return _by_k("CDL", noise, value, "Theorem 15, sharpening Theorem 3.1")
+
+
+def batch_ece_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
+    """ECE after (γ, δ)-private noise as Lemmas 3.2 and 3.3 give it: E|X| + 4(1 − exp(−γ·eps) + δ).
+
+    Theorem 3.1 itself rounds this up to twice the displacement.
+
+    >>> from trustcal.noise import TruncatedLaplace
+    >>> print(batch_ece_paper(TruncatedLaplace.paper(0.001), 0.001))
+    ECE ≤ 0.219666 (Theorem 3.1 by Lemmas 3.2 and 3.3)
+    """
+    gamma = noise.privacy(delta)
+    value = noise.displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
+    return _by_privacy("ECE", gamma, delta, value, "Theorem 3.1 by Lemmas 3.2 and 3.3")
+
+
+def batch_decision_loss_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
+    """Theorem 3.1 as stated, for (γ, δ)-private noise: 2·E|X| + 4(1 − exp(−γ·eps) + δ).
+
+    >>> from trustcal.noise import TruncatedLaplace
+    >>> print(batch_decision_loss_paper(TruncatedLaplace.paper(0.001), 0.001))
+    decision loss ≤ 0.264387 (Theorem 3.1)
+    """
+    gamma = noise.privacy(delta)
+    value = 2 * noise.displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
+    return _by_privacy("decision loss", gamma, delta, value, "Theorem 3.1")
+
+
+def batch_cdl_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
+    """Twice `batch_ece_paper`: CDL ≤ 2·ECE is what holds of Lemma 2.13.
+
+    >>> from trustcal.noise import TruncatedLaplace
+    >>> print(batch_cdl_paper(TruncatedLaplace.paper(0.001), 0.001))
+    CDL ≤ 0.439332 (Theorem 3.1 by Lemmas 3.2 and 3.3, and Lemma 2.13 corrected)
+    """
+    ece = batch_ece_paper(noise, eps, delta)
+    return Bound("CDL", 2 * ece.value, f"{ece.source}, and Lemma 2.13 corrected", ece.proved)
+
+
+def batch_laplace_paper(eps: float) -> Bound:
+    """Lemma 3.4, the constant behind its Θ(√eps): decision loss ≤ 6·√(2·eps) with the paper's Laplace noise.
+
+    >>> print(batch_laplace_paper(0.001))
+    decision loss ≤ 0.268328 (Lemma 3.4)
+    """
+    return Bound("decision loss", 6 * sqrt(2 * distance_to_calibration(eps)), "Lemma 3.4", True)
+
+
+def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss") -> Bound:
+    """c·√eps: what the best parameter of a family of noises guarantees, for every eps (Theorem 17).
+
+    >>> from trustcal.noise import TruncatedLaplace, UniformNoise
+    >>> print(batch_best(UniformNoise, 0.02))
+    decision loss ≤ 0.1 (Theorem 17)
+    >>> print(batch_best(TruncatedLaplace, 0.01, "ece"))
+    ECE ≤ 0.2 (Theorem 17)
+    """
+    if target not in _QUANTITY:
+        raise ValueError(f"target must be one of {', '.join(map(repr, _QUANTITY))}, not {target!r}.")
+    if target not in _PER_ROOT.get(family, {}):
+        raise ValueError(f"no constant is known for {family.__name__} and {target}; use batch_{target} with a noise.")
+    constant, proved = _PER_ROOT[family][target]
+    caveat = "" if proved else _K_CAVEAT
+    return Bound(_QUANTITY[target], constant * sqrt(distance_to_calibration(eps)), f"Theorem 17{caveat}", proved)
+
+
+def batch_ece_smcal(noise: Noise, smcal: float) -> Bound:
+    """ECE after noise from the smooth calibration error, which is easier to know: E|X| + max(1, 2·L)·smCal.
+
+    >>> from trustcal.noise import UniformNoise
+    >>> print(batch_ece_smcal(UniformNoise(0.02), 0.0001))
+    ECE ≤ 0.015 (Theorem 16)
+    """
+    value = noise.displacement().value + max(1.0, 2 * slope(noise)) * fraction("smcal", smcal)
+    return Bound("ECE", value, "Theorem 16", True)
+
+
+def batch_cdl_smcal(noise: Noise, smcal: float) -> Bound:
+    """CDL after noise from the smooth calibration error: K + 2·max(1, 2·L)·smCal.
+
+    >>> from trustcal.noise import UniformNoise
+    >>> print(batch_cdl_smcal(UniformNoise(0.02), 0.0001))
+    CDL ≤ 0.015 (Theorem 16)
+    """
+    value = noise.decision_displacement() + 2 * max(1.0, 2 * slope(noise)) * fraction("smcal", smcal)
+    return _by_k("CDL", noise, value, "Theorem 16")
+
+
+def batch_ece_split(noise: Noise, nearby_ece: float, nearby_distance: float) -> Bound:
+    """The split bound: a predictor with ECE η at distance δ costs η + E|X| + 2·L·δ, so only δ is square-rooted.
+
+    >>> from trustcal.noise import RandomRounding
+    >>> print(batch_ece_split(RandomRounding.for_distance(0.0001, "ece"), 0.01, 0.0001))       # η + 2√δ
+    ECE ≤ 0.03 (Theorem 16)
+    """
+    eta, distance = fraction("nearby_ece", nearby_ece), fraction("nearby_distance", nearby_distance)
+    return Bound("ECE", eta + noise.displacement().value + 2 * slope(noise) * distance, "Theorem 16", True)
+
+
+def smece_dtc(eps: float) -> Bound:
+    """SmoothECE, which the paper generalises, is Gaussian noise at the scale equal to its error: also O(√eps).
+
+        smECE ≤ (eps + √(eps² + 4·√(2/π)·eps))/2 = 0.893·√eps + O(eps)
+
+    >>> print(smece_dtc(0.01))
+    smECE ≤ 0.0944642 (Theorem 24)
+    """
+    distance = distance_to_calibration(eps)
+    return Bound("smECE", (distance + sqrt(distance**2 + 4 * sqrt(2 / pi) * distance)) / 2, "Theorem 24", True)
+
+
+def total_variation_paper(gamma: float, delta: float, eps: float) -> Bound:
+    """Lemma A.2: E TV(M(b), M(q)) ≤ 1 − exp(−γ·eps) + δ for (γ, δ)-private M and E|b − q| ≤ eps.
+
+    >>> print(total_variation_paper(20, 0, 0.01))
+    TV ≤ 0.181269 (Lemma A.2)
+    """
+    _refuse_negative(gamma)
+    return Bound("TV", 1 - exp(-gamma * distance_to_calibration(eps)) + fraction("delta", delta), "Lemma A.2", True)
+
+
+def total_variation(gamma: float, delta: float, eps: float) -> Bound:
+    """Lemma A.2 sharpened: E TV(M(b), M(q)) ≤ δ + (1 − δ)·tanh(γ·eps/2); no smaller bound follows from (γ, δ).
+
+    >>> print(total_variation(20, 0, 0.01))
+    TV ≤ 0.099668 (Theorem 18, sharpening Lemma A.2)
+    """
+    _refuse_negative(gamma)
+    value = fraction("delta", delta) + (1 - delta) * tanh(gamma * distance_to_calibration(eps) / 2)
+    return Bound("TV", value, "Theorem 18, sharpening Lemma A.2", True)
+
+
+def slope(noise: Noise) -> float:
+    """L, or a proved bound on it: for truncated Gaussian noise the exact slope is known numerically only.
+
+    >>> slope(TruncatedLaplace(0.25)), slope(TruncatedGaussian(0.25)) >= TruncatedGaussian(0.25).tv_slope()
+    (2.0, True)
+    """
+    return 1 / (sqrt(2 * pi) * noise.scale) if isinstance(noise, TruncatedGaussian) else noise.tv_slope()
+
+
+def k_is_proved(noise: Noise) -> bool:
+    """Whether `decision_displacement` is proved; for truncated noise its worst prediction is known numerically only."""
+    return not isinstance(noise, TruncatedLaplace | TruncatedGaussian)
+
+
+def _by_k(quantity: Quantity, noise: Noise, value: float, source: str) -> Bound:
+    proved = k_is_proved(noise)
+    return Bound(quantity, value, source if proved else source + _K_CAVEAT, proved)
+
+
+def _by_privacy(quantity: Quantity, gamma: float, delta: float, value: float, source: str) -> Bound:
+    """γ is exact at δ = 0 and where it is 0; between, it comes from a numerical search."""
+    proved = delta == 0 or gamma == 0
+    return Bound(quantity, value, source if proved else f"{source}, with γ by a numerical search", proved)
+
+
+def _refuse_negative(gamma: float) -> None:
+    if not gamma >= 0:
+        raise ValueError(f"gamma must be at least 0, not {gamma!r}.")

@@ -1,0 +1,67 @@
+"""What a guarantee is: a number with a statement attached; and the checks of what callers pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal, final
+
+from trustcal.noise.mechanism import distance_to_calibration
+
+Quantity = Literal["ECE", "CDL", "decision loss", "swap regret", "smECE", "TV"]
+
+
+@final
+@dataclass(frozen=True)
+class Bound:
+    """A quantity is at most, or with `side` "≥" at least, a value; which statement says so, and is it proved.
+
+    >>> print(Bound("ECE", 0.25, "Theorem 13", True))
+    ECE ≤ 0.25 (Theorem 13)
+    >>> print(Bound("ECE", 1.5, "Theorem 3.1", True))
+    ECE ≤ 1.5, which is vacuous (Theorem 3.1)
+    >>> print(Bound("ECE", 0.25, "Section 17, a sketch", False, "≥"))
+    ECE ≥ 0.25 (Section 17, a sketch; not proved)
+    """
+
+    quantity: Quantity
+    value: float
+    source: str
+    proved: bool
+    side: Literal["≤", "≥"] = "≤"
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether it says nothing: every quantity here lies in [0, 1] anyway."""
+        return self.value >= 1 if self.side == "≤" else self.value <= 0
+
+    def __str__(self) -> str:
+        vacuous = ", which is vacuous" if self.vacuous else ""
+        caveat = "" if self.proved else "; not proved"
+        return f"{self.quantity} {self.side} {self.value:.6g}{vacuous} ({self.source}{caveat})"
+
+
+def within(eps: float, most: float, statement: str) -> float:
+    """eps as a float in (0, most], where a statement needs that, or a refusal."""
+    if distance_to_calibration(eps) > most:
+        raise ValueError(f"{statement} needs eps ≤ {most:.6g}, but eps is {eps!r}.")
+    return float(eps)
+
+
+def fraction(name: str, value: float) -> float:
+    """A number in [0, 1], or a refusal."""
+    if not 0 <= value <= 1:  # NaN compares false
+        raise ValueError(f"{name} must lie in [0, 1], not {value!r}.")
+    return float(value)
+
+
+def rounds(horizon: int) -> int:
+    """A horizon: a positive whole number, or a refusal."""
+    if not horizon >= 1 or horizon != int(horizon):
+        raise ValueError(f"horizon must be a number of rounds, a positive integer, not {horizon!r}.")
+    return int(horizon)
+
+
+def root_gap(eps: float) -> float:
+    """√(eps² + 2·eps), which the sharper lower bounds share."""
+    return sqrt(eps * (eps + 2))

@@ -1,0 +1,74 @@
+"""Given a distance to calibration alone: the noise with the best proved guarantee, beside what nobody can beat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, final
+
+from trustcal.guarantees.batch import batch_cdl, batch_decision_loss, batch_ece
+from trustcal.guarantees.bound import Bound
+from trustcal.guarantees.lower import lower_batch_decision_loss, lower_online_cdl, lower_online_ece
+from trustcal.noise import (
+    ClampedGaussian,
+    ClampedLaplace,
+    Noise,
+    RandomRounding,
+    Target,
+    TruncatedGaussian,
+    TruncatedLaplace,
+    UniformNoise,
+)
+from trustcal.noise.mechanism import distance_to_calibration
+
+_FAMILIES: Final = (
+    UniformNoise,
+    ClampedGaussian,
+    ClampedLaplace,
+    RandomRounding,
+    TruncatedGaussian,
+    TruncatedLaplace,
+)
+_BOUNDS: Final[dict[Target, tuple[Callable[[Noise, float], Bound], Callable[[float], Bound]]]] = {
+    "ece": (batch_ece, lower_online_ece),
+    "cdl": (batch_cdl, lower_online_cdl),
+    "decision_loss": (batch_decision_loss, lower_batch_decision_loss),
+}
+
+
+@final
+@dataclass(frozen=True)
+class Choice:
+    """A noise, what it guarantees, and the least that anything else could guarantee instead."""
+
+    noise: Noise
+    guarantee: Bound
+    lower: Bound
+
+    def __str__(self) -> str:
+        return (
+            f"{self.noise}: {self.guarantee}; nobody can promise less than {self.lower.value:.6g} ({self.lower.source})"
+        )
+
+
+def best_noise(eps: float, target: Target = "decision_loss") -> Choice:
+    """The noise with the smallest proved guarantee for predictors within eps of calibration (Theorems 13 to 15).
+
+    The lower bound for decision loss is for algorithms that may see all predictions at once (Theorem 20), those for ECE
+    and CDL are for algorithms that answer each prediction knowing only it and the earlier ones (Theorem 21).
+
+    >>> print(best_noise(0.0002))
+    UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
+nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
+    """
+    if target not in _BOUNDS:
+        raise ValueError(
+            f"target must be one of {', '.join(map(repr, _BOUNDS))}, not {target!r}. "
+            "It names the error whose guarantee the noise should minimise."
+        )
+    upper, lower = _BOUNDS[target]
+    distance_to_calibration(eps)
+    noises = [family.for_distance(eps, target) for family in _FAMILIES]
+    guarantees = [(upper(noise, eps), noise) for noise in noises]
+    best, noise = min(((bound, noise) for bound, noise in guarantees if bound.proved), key=lambda pair: pair[0].value)
+    return Choice(noise, best, lower(eps))

@@ -1,0 +1,93 @@
+"""Upper bounds for post-processing in the online setting: the paper's Section 4.
+
+After T rounds the outputs, one of m cells each, are judged by what happened.  The outcome of a round must be fixed
+before the output is drawn; otherwise the adversary may adapt.  eps bounds the distance to calibration of the T rounds.
+"""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+from typing import Literal
+
+from trustcal.guarantees.batch import k_is_proved, slope, total_variation_paper
+from trustcal.guarantees.bound import Bound, rounds
+from trustcal.noise import Noise, RandomRounding
+from trustcal.noise.mechanism import distance_to_calibration
+from trustcal.smoothing.online import cells_for
+
+End = Literal["left", "middle"]
+
+
+def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
+    """Expected ECE after T rounds, sharpening Theorem 4.1: E|X| + 2·L·eps + 1/m + √(m/T).
+
+    Cells answer with their left end, as in the paper, or with their middle, which halves 1/m; m = ⌈T^(1/3)⌉ unless
+    given.  Random rounding needs no cells: E|X| + 2·L·eps + √((N + 1)/(2T)).
+
+    >>> from trustcal.noise import UniformNoise
+    >>> noise = UniformNoise.for_distance(0.0002, "ece")
+    >>> print(online_ece(noise, 0.0002, 10**6))
+    ECE ≤ 0.04 (Theorem 19, sharpening Theorem 4.1)
+    >>> print(online_ece(noise, 0.0002, 10**6, end="middle"))
+    ECE ≤ 0.035 (Theorem 19, sharpening Theorem 4.1)
+    """
+    moved, variance = _discretisation(noise, rounds(horizon), cells, end)
+    value = noise.displacement().value + 2 * slope(noise) * distance_to_calibration(eps) + moved + sqrt(variance)
+    return Bound("ECE", value, "Theorem 19, sharpening Theorem 4.1", True)
+
+
+def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
+    """Expected CDL after T rounds, correcting Corollary 4.2: K + 2·L·eps + 2/m + √(2m/T).
+
+    With middles 1/m in place of 2/m; for random rounding K + 2·L·eps + √((N + 1)/T).  For truncated noise, whose K is
+    not proved, 2·E|X| stands for K.
+
+    >>> from trustcal.noise import UniformNoise
+    >>> print(online_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001, 10**6))
+    CDL ≤ 0.0441421 (Theorem 19, correcting Corollary 4.2)
+    """
+    moved, variance = _discretisation(noise, rounds(horizon), cells, end)
+    spread = noise.decision_displacement() if k_is_proved(noise) else 2 * noise.displacement().value
+    value = spread + 2 * slope(noise) * distance_to_calibration(eps) + 2 * moved + sqrt(2 * variance)
+    return Bound("CDL", value, "Theorem 19, correcting Corollary 4.2", True)
+
+
+def online_ece_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0) -> Bound:
+    """Theorem 4.1 as stated: E|X| + 4(1 − exp(−γ·eps) + δ) + 2·T^(−1/3).  It holds with m = ⌈T^(1/3)⌉ cells.
+
+    >>> from trustcal.noise import TruncatedLaplace
+    >>> print(online_ece_paper(TruncatedLaplace.paper(0.001), 0.001, 10**6))
+    ECE ≤ 0.239666 (Theorem 4.1, with ⌈T^(1/3)⌉ cells)
+    """
+    tv = total_variation_paper(noise.privacy(delta), delta, eps).value
+    value = noise.displacement().value + 4 * tv + 2 * rounds(horizon) ** (-1 / 3)
+    return Bound("ECE", value, "Theorem 4.1, with ⌈T^(1/3)⌉ cells", delta == 0)
+
+
+def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0) -> Bound:
+    """Corollary 4.2 as stated: 2·E|X| + 8(1 − exp(−γ·eps) + δ) + 2·T^(−1/3).
+
+    False with ⌊T^(1/3)⌋ cells; with ⌈T^(1/3)⌉ neither proved nor refuted: twice Theorem 4.1 has 4·T^(−1/3).
+
+    >>> from trustcal.noise import TruncatedLaplace
+    >>> online_cdl_paper(TruncatedLaplace.paper(0.001), 0.001, 10**6).proved
+    False
+    """
+    tv = total_variation_paper(noise.privacy(delta), delta, eps).value
+    value = 2 * noise.displacement().value + 8 * tv + 2 * rounds(horizon) ** (-1 / 3)
+    return Bound("CDL", value, "Corollary 4.2, false with ⌊T^(1/3)⌋ cells", False)
+
+
+def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> tuple[float, float]:
+    """How far discretising moves an output, and the sum over values of the variances of their frequencies, times the
+    number of values."""
+    if end not in ("left", "middle"):
+        raise ValueError(f"end must be 'left' or 'middle', not {end!r}. It says which point of its cell is the output.")
+    if isinstance(noise, RandomRounding):
+        if cells is not None:
+            raise ValueError(f"{noise} rounds to a grid of its own: leave cells out, or use another noise.")
+        return 0.0, (ceil(noise.cells) + 1) / (2 * horizon)
+    m = cells_for(horizon) if cells is None else cells
+    if not m >= 1 or m != int(m):
+        raise ValueError(f"cells must be a positive integer, not {cells!r}. Left out, it is ⌈T^(1/3)⌉.")
+    return (1 if end == "left" else 0.5) / m, m / horizon

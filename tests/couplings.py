@@ -1,0 +1,77 @@
+"""Random couplings of a predictor with a calibrated one, and the exact law of a predictor after noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.strategies import probabilities
+from trustcal.noise import Noise, RandomRounding
+from trustcal.predictor import Predictor
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Rows (b, q, y, mass): what the calibrated reference says, what the predictor says, what happens, how often."""
+
+    b: FloatArray
+    q: FloatArray
+    y: FloatArray
+    mass: FloatArray
+
+    @property
+    def eps(self) -> float:
+        return float(self.mass @ np.abs(self.q - self.b))
+
+    @property
+    def reference(self) -> Predictor:
+        return known_law(self.b, self.y, self.mass)
+
+    @property
+    def predictor(self) -> Predictor:
+        return known_law(self.q, self.y, self.mass)
+
+    def after(self, noise: Noise, edges: FloatArray) -> Predictor:
+        """The law of the noised predictor: exact for random rounding, else on cells, each at its middle."""
+        if isinstance(noise, RandomRounding):
+            at, share = noise.atoms(self.q)
+            mass = self.mass[:, None] * share
+            return known_law(at.ravel(), np.repeat(self.y, 2), mass.ravel())
+        share = np.diff(noise.cdf(edges, self.q[:, None]), axis=1)
+        share[:, 0] += noise.cdf(0.0, self.q)
+        return grid_law((edges[:-1] + edges[1:]) / 2, self.mass[:, None] * np.maximum(share, 0), self.y)
+
+
+def known_law(p: FloatArray, y: FloatArray, mass: FloatArray) -> Predictor:
+    values, where = np.unique(p, return_inverse=True)
+    total = np.bincount(where, mass)
+    positive = np.minimum(np.bincount(where, mass * y), total)
+    kept = total > 0
+    return Predictor(values[kept], total[kept] / total.sum(), positive[kept] / total.sum())
+
+
+def grid_law(p: FloatArray, mass: FloatArray, y: FloatArray) -> Predictor:
+    """From mass[row, place] and the outcome of each row."""
+    total, positive = mass.sum(axis=0), (mass * y[:, None]).sum(axis=0)
+    kept = total > 0
+    return Predictor(p[kept], total[kept] / total.sum(), np.minimum(positive, total)[kept] / total.sum())
+
+
+@st.composite
+def joints(draw: st.DrawFn) -> Joint:
+    """A calibrated reference b, and for each outcome of each b a few predictions q: near it, or anywhere."""
+    rows: list[tuple[float, float, float, float]] = []
+    spread = draw(st.sampled_from([1.0, 0.1, 0.01, 0.001]))
+    for b in draw(st.lists(probabilities, min_size=1, max_size=4, unique=True)):
+        weight = draw(st.integers(1, 8))
+        for y, share in ((0.0, 1 - b), (1.0, b)):
+            parts = draw(st.lists(st.tuples(st.integers(1, 8), st.floats(-1, 1)), min_size=1, max_size=3))
+            whole = sum(part for part, _ in parts)
+            rows += [(b, min(1.0, max(0.0, b + spread * d)), y, weight * share * part / whole) for part, d in parts]
+    b_, q, y_, mass = (np.array(column) for column in zip(*rows, strict=True))
+    return Joint(b_, q, y_, mass / mass.sum())

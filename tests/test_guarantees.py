@@ -1,0 +1,489 @@
+"""Guarantees: reference values, every bound on random couplings, lower-bound instances, and the paper's errata."""
+
+from __future__ import annotations
+
+from math import ceil, exp, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import trustcal as tc
+from tests.couplings import FloatArray, Joint, grid_law, joints, known_law
+from tests.reference import REFERENCE
+from tests.strategies import predictors
+from trustcal import Predictor, guarantees, umbrella
+from trustcal.guarantees import Bound
+from trustcal.instances import batch_hard, batch_hardest
+from trustcal.noise import (
+    ClampedGaussian,
+    ClampedLaplace,
+    Noise,
+    RandomRounding,
+    Target,
+    TruncatedGaussian,
+    TruncatedLaplace,
+    UniformNoise,
+)
+from trustcal.smoothing.online import cells_for
+
+CELLS = 400
+EDGES = np.arange(CELLS + 1) / CELLS
+FAMILIES: list[type[Noise]] = [
+    UniformNoise,
+    ClampedLaplace,
+    ClampedGaussian,
+    TruncatedLaplace,
+    TruncatedGaussian,
+    RandomRounding,
+]
+UPPER: dict[Target, Any] = {
+    "ece": guarantees.batch_ece,
+    "cdl": guarantees.batch_cdl,
+    "decision_loss": guarantees.batch_decision_loss,
+}
+
+
+@st.composite
+def noises(draw: st.DrawFn, family: type[Noise], eps: float, target: Target) -> Noise:
+    """The best noise for the distance, or any."""
+    if draw(st.booleans()):
+        return family.for_distance(eps, target)
+    parameter = exp(draw(st.floats(-6, 1)))
+    return family(1 / parameter if family is RandomRounding else parameter)  # type: ignore[call-arg]
+
+
+def measured(target: Target, p: Predictor, reference: Predictor) -> float:
+    if target == "decision_loss":
+        return tc.decision_loss(p, reference)
+    return tc.ece(p) if target == "ece" else tc.cdl(p)
+
+
+def slack(noise: Noise, target: Target) -> float:
+    """What cells of width 1/CELLS, each at its middle, may add (Theorem 19)."""
+    if isinstance(noise, RandomRounding):
+        return 1e-9
+    return (0.5 if target == "ece" else 1.0) / CELLS + 1e-9
+
+
+# --- The reference values
+
+
+@pytest.mark.parametrize("known", REFERENCE["bounds"], ids=lambda known: known["eps"])
+def test_reference_values(known: dict[str, str]) -> None:
+    eps = float(known["eps"])
+    laplace = TruncatedLaplace.paper(eps)
+    assert exp(-1 / laplace.scale) == pytest.approx(float(known["tau_paper"]), rel=1e-12)
+    ours = {
+        "C_paper_at_tau_paper": guarantees.batch_decision_loss_paper(laplace, eps),
+        "ECE_paper_at_tau_paper": guarantees.batch_ece_paper(laplace, eps),
+        "C_paper_closed_upper_6sqrt2eps": guarantees.batch_laplace_paper(eps),
+        "improved_ECE_laplace_2sqrt": guarantees.batch_best(TruncatedLaplace, eps, "ece"),
+        "improved_DL_laplace_2sqrtW": guarantees.batch_best(TruncatedLaplace, eps),
+        "improved_ECE_gauss": guarantees.batch_best(TruncatedGaussian, eps, "ece"),
+        "ECE_uniform": guarantees.batch_ece(UniformNoise.for_distance(eps, "ece"), eps),
+        "DL_uniform": guarantees.batch_decision_loss(UniformNoise.for_distance(eps), eps),
+        "CDL_uniform": guarantees.batch_cdl(UniformNoise.for_distance(eps, "cdl"), eps),
+        "DL_lower_any": guarantees.lower_batch_decision_loss(eps),
+        "online_lower_improved": guarantees.lower_online_ece(eps),
+        "online_lower_paper_ECE": guarantees.lower_online_ece_paper(eps),
+        "online_lower_paper_CDL_correct": guarantees.lower_online_cdl_step(eps),
+        "online_cdl_game_value_paper_sequences": guarantees.lower_online_cdl_game(eps),
+    }
+    assert set(ours) == set(known) - {"eps", "tau_paper"}
+    for name, bound in ours.items():
+        assert bound.value == pytest.approx(float(known[name]), rel=1e-12, abs=1e-15), name
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("target", UPPER)
+@pytest.mark.parametrize("eps", [1e-6, 1e-3, 0.1, 1.0])
+def test_theorem_17_the_best_parameter_reaches_its_constant(family: type[Noise], target: Target, eps: float) -> None:
+    if family is TruncatedGaussian and target != "ece":
+        with pytest.raises(ValueError, match="no constant is known for TruncatedGaussian"):
+            guarantees.batch_best(family, eps, target)
+        return
+    closed = guarantees.batch_best(family, eps, target)
+    reached = UPPER[target](family.for_distance(eps, target), eps)
+    assert reached.value <= closed.value * (1 + 1e-9)
+    assert closed.proved == reached.proved
+    if eps <= 1e-3 and closed.proved:
+        assert reached.value == pytest.approx(closed.value, rel=1e-6)
+
+
+# --- Upper bounds on random couplings
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("target", UPPER)
+@given(data=st.data(), joint=joints())
+def test_theorems_13_14_15_hold(family: type[Noise], target: Target, data: st.DataObject, joint: Joint) -> None:
+    assume(joint.eps > 1e-9)
+    noise = data.draw(noises(family, joint.eps, target))
+    value = measured(target, joint.after(noise, EDGES), joint.reference)
+    extra = slack(noise, target)
+    assert value <= UPPER[target](noise, joint.eps).value + extra
+    if isinstance(noise, TruncatedLaplace | ClampedLaplace):
+        paper = getattr(guarantees, f"batch_{target}_paper")(noise, joint.eps)
+        assert value <= paper.value + extra
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(data=st.data(), joint=joints())
+def test_theorem_16_smcal_in_place_of_dtc(family: type[Noise], data: st.DataObject, joint: Joint) -> None:
+    smcal = tc.smcal(joint.predictor)
+    assume(smcal > 1e-9)
+    noise = data.draw(noises(family, smcal, "ece"))
+    after = joint.after(noise, EDGES)
+    assert tc.ece(after) <= guarantees.batch_ece_smcal(noise, smcal).value + slack(noise, "ece")
+    assert tc.cdl(after) <= guarantees.batch_cdl_smcal(noise, smcal).value + slack(noise, "cdl")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@given(data=st.data(), joint=joints(), tilt=st.floats(-0.2, 0.2))
+def test_theorem_16_split(family: type[Noise], data: st.DataObject, joint: Joint, tilt: float) -> None:
+    assume(joint.eps > 1e-9)
+    noise = data.draw(noises(family, joint.eps, "ece"))
+    nearby = np.clip(joint.b + tilt, 0, 1)
+    eta = tc.ece(known_law(nearby, joint.y, joint.mass))
+    shifted = Joint(joint.b, np.clip(joint.q + tilt, 0, 1), joint.y, joint.mass)
+    distance = float(joint.mass @ np.abs(shifted.q - nearby))
+    bound = guarantees.batch_ece_split(noise, eta, distance)
+    assert tc.ece(shifted.after(noise, EDGES)) <= bound.value + slack(noise, "ece")
+
+
+@given(st.floats(0, 50), st.floats(0, 1), st.floats(1e-6, 1))
+def test_theorem_18_sharpens_lemma_a_2(gamma: float, delta: float, eps: float) -> None:
+    sharp = guarantees.total_variation(gamma, delta, eps).value
+    assert sharp <= guarantees.total_variation_paper(gamma, delta, eps).value + 1e-15
+    # the pair that attains it: with probability δ told apart for certain, else a coin of odds exp(γ·eps)
+    coin = 1 / (1 + exp(-gamma * eps))
+    one = np.array([delta, 0, (1 - delta) * coin, (1 - delta) * (1 - coin)])
+    other = np.array([0, delta, (1 - delta) * (1 - coin), (1 - delta) * coin])
+    excess = np.maximum(one - exp(gamma * eps) * other, 0).sum()
+    assert excess <= delta + 1e-9 * exp(gamma * eps)  # it is (γ, δ)-private at distance eps
+    assert np.abs(one - other).sum() / 2 == pytest.approx(sharp, abs=1e-12)
+
+
+@given(st.floats(1e-3, 1.0), st.floats(1e-6, 1.0))
+def test_theorem_18_bounds_the_true_slope(scale: float, eps: float) -> None:
+    noise = TruncatedLaplace(scale)
+    assert noise.tv(0.0, eps) <= guarantees.total_variation(noise.privacy(), 0.0, eps).value + 1e-14
+
+
+@given(predictors())
+def test_theorem_23_lipschitz_bias(q: Predictor) -> None:
+    verdict = guarantees.bias_is_lipschitz(q)
+    gentle = Predictor(q.p, q.mass, q.mass * (0.4 + 0.3 * q.p))  # bias 0.4 − 0.7p
+    assert guarantees.bias_is_lipschitz(gentle).holds
+    for law in [gentle, q] if verdict.holds else [gentle]:
+        assert tc.ece(law) <= guarantees.lipschitz_ece_smcal(min(1.0, tc.smcal(law))).value + 1e-7
+        assert tc.ece(law) <= guarantees.lipschitz_ece(tc.dtc(law)).value + 1e-7
+    assert ("no post-processing is needed" in str(verdict)) == verdict.holds
+    assert ("post-process them" in str(verdict)) != verdict.holds
+
+
+@given(predictors())
+def test_theorem_24_smooth_ece(q: Predictor) -> None:
+    dtc = tc.dtc(q)
+    assume(dtc > 1e-9)
+    assert tc.smece(q) <= guarantees.smece_dtc(dtc).value + 1e-8
+
+
+# --- Tightness: families that come near the sharp bounds
+
+
+@pytest.mark.parametrize("family", [UniformNoise, ClampedLaplace, TruncatedLaplace, ClampedGaussian])
+def test_theorem_13_is_asymptotically_tight(family: type[Noise]) -> None:
+    """The reference always says a small β; where 1 comes, the predictor says a little less."""
+    eps, beta = 1e-8, 0.01
+    noise = family.for_distance(eps, "ece")
+    joint = Joint(*np.array([[beta, beta, 0, 1 - beta], [beta, beta - eps / beta, 1, beta]]).T)
+    assert joint.eps == pytest.approx(eps)
+    reach = 25 * sqrt(eps)
+    edges = np.concatenate([[0.0], np.linspace(beta - reach, beta + reach, 200_001), [1.0]])
+    ratio = tc.ece(joint.after(noise, edges)) / guarantees.batch_ece(noise, eps).value
+    assert 0.97 <= ratio <= 1 + 1e-4
+
+
+def test_theorem_15_is_asymptotically_tight() -> None:
+    """Most of the reference says 1/2 + w/2; a few say 1/2 + 3w/4, and of them 1s are moved left and 0s right."""
+    eps, few = 1e-8, 0.01
+    noise = UniformNoise.for_distance(eps, "cdl")
+    w, d = noise.width, eps / few
+    rows = []
+    for b, weight, moved in ((0.5 + w / 2, 1 - few, 0.0), (0.5 + 0.75 * w, few, d)):
+        rows += [(b, b + moved, 0, weight * (1 - b)), (b, b - moved, 1, weight * b)]
+    joint = Joint(*np.array(rows).T)
+    assert joint.eps == pytest.approx(eps)
+    edges = np.concatenate([[0.0], np.linspace(0.5 - 2 * w, 0.5 + 3 * w, 100_001), [1.0]])
+    ratio = tc.cdl(joint.after(noise, edges)) / guarantees.batch_cdl(noise, eps).value
+    assert 0.97 <= ratio <= 1 + 1e-4
+
+
+# --- Online
+
+
+@pytest.mark.parametrize(
+    "noise", [UniformNoise(0.1), TruncatedLaplace(0.05), ClampedGaussian(0.05), RandomRounding(12)]
+)
+@pytest.mark.parametrize("end", ["left", "middle"])
+@pytest.mark.parametrize("horizon", [1000, 9261])
+def test_theorem_19_on_hard_sequences(noise: Noise, end: Any, horizon: int) -> None:
+    rng = np.random.default_rng(3)
+    for eps in (0.001, 0.01):
+        law = batch_hardest(eps).coupling
+        row = rng.choice(len(law.mass), size=horizon, p=law.mass / law.mass.sum())
+        q, y = law.p[row], law.y[row].astype(float)
+        realised = tc.dtc(Predictor.from_samples(y.astype(int), q))
+        m, shift = ceil(horizon ** (1 / 3) - 1e-9), 0.5 if end == "middle" else 0.0
+        ece, cdl = [], []
+        for _ in range(10):
+            drawn = noise.sample(q, rng)
+            if not isinstance(noise, RandomRounding):
+                drawn = (np.minimum(np.floor(m * drawn), m - 1) + shift) / m
+            out = known_law(drawn, y, np.ones(horizon))
+            ece.append(tc.ece(out))
+            cdl.append(tc.cdl(out))
+        assert np.mean(ece) <= guarantees.online_ece(noise, realised, horizon, end=end).value
+        assert np.mean(cdl) <= guarantees.online_cdl(noise, realised, horizon, end=end).value
+
+
+@given(st.integers(1, 10**12))
+def test_theorem_4_1_its_condition_on_the_cells(horizon: int) -> None:
+    m = cells_for(horizon)
+    assert (m - 1) ** 3 < horizon <= m**3
+    assert 1 / m + sqrt(m / horizon) <= 2 * horizon ** (-1 / 3) * (1 + 1e-12)
+    noise = TruncatedLaplace(0.1)
+    sharp, paper = guarantees.online_ece(noise, 0.01, horizon), guarantees.online_ece_paper(noise, 0.01, horizon)
+    assert sharp.value <= paper.value + 1e-12
+
+
+def test_corollary_4_2_erratum_false_with_the_floor() -> None:
+    """T = 26 and two cells: a calibrated sequence, hardly any noise, and the output 1/2 where 25 in 26 come true."""
+    noise = TruncatedLaplace(1e-9)
+    claimed = guarantees.online_cdl_paper(noise, 1e-30, 26)
+    assert claimed.value == pytest.approx(2 * 26 ** (-1 / 3), abs=1e-7)
+    assert not claimed.proved
+
+    def played(cells: int) -> float:
+        q = 25 / 26
+        return tc.cdl(Predictor([np.floor(q * cells) / cells], [1.0], [q]))
+
+    assert played(2) == pytest.approx(24 / 26)
+    assert played(2) > claimed.value
+    assert played(cells_for(26)) < claimed.value
+    assert played(2) <= guarantees.online_cdl(noise, 1e-30, 26, cells=2).value
+
+
+# --- Lower bounds
+
+
+@pytest.mark.parametrize("eps", [1e-6, 1e-4, 0.01, 0.1, 0.25])
+def test_theorem_20_the_instances_respect_and_nearly_attain(eps: float) -> None:
+    lower = guarantees.lower_batch_decision_loss(eps)
+    upper = guarantees.batch_decision_loss(UniformNoise.for_distance(eps), eps)
+    assert batch_hardest(eps).answers.umbrella_loss == pytest.approx(lower.value, rel=1e-9)
+    assert batch_hard(eps).answers.umbrella_loss == pytest.approx(
+        guarantees.lower_batch_decision_loss_paper(eps).value, rel=1e-12
+    )
+    assert guarantees.lower_batch_decision_loss_paper(eps).value <= lower.value * (1 + 1e-12)
+    assert upper.value - eps / 2 <= lower.value <= upper.value  # minimax optimal up to eps/2
+    if eps <= 1e-4:
+        assert lower.value >= 0.97 * upper.value
+
+
+@given(st.floats(1e-6, 0.25), st.lists(st.floats(0, 1), min_size=10, max_size=10))
+def test_theorem_20_no_post_processing_does_better(eps: float, weights: list[float]) -> None:
+    assume(min(sum(weights[:5]), sum(weights[5:])) > 1e-3)
+    instance = batch_hardest(eps)
+    kernel = np.array(weights).reshape(2, 5)
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    law = instance.coupling
+    mass = law.mass[:, None] * kernel[(law.p > 0.5).astype(int)]
+    after = grid_law(np.array([0.1, 0.4, 0.5, 0.6, 1.0]), mass, law.y.astype(float))
+    assert tc.decision_loss(after, instance.reference) >= guarantees.lower_batch_decision_loss(eps).value - 1e-9
+
+
+def worlds(posteriors: FloatArray, first: FloatArray, places: FloatArray) -> Predictor:
+    """Half of the rounds answered at random places, of outcomes with the first frequency; the others calibrated."""
+    p = np.concatenate([places, [posteriors[1]]])
+    mass = np.concatenate([first / 2, [0.5]])
+    frequency = np.concatenate([np.full(len(places), posteriors[0]), [posteriors[1]]])
+    rows = np.concatenate([p, p])
+    return known_law(rows, np.repeat([0.0, 1.0], len(p)), np.concatenate([mass * (1 - frequency), mass * frequency]))
+
+
+@given(st.floats(1e-5, 1 / 12), st.lists(st.floats(0, 1), min_size=6, max_size=6))
+def test_theorem_21_nobody_wins_in_both_worlds(eps: float, weights: list[float]) -> None:
+    assume(sum(weights) > 1e-3)
+    h = (eps + sqrt(eps * (eps + 2))) / 2
+    places = np.array([0.5 - h, 0.5 - h / 2, 0.5, 0.5 + h / 2, 0.5 + h, 0.9])
+    kernel = np.array(weights) / sum(weights)
+    both = [worlds(np.array([c, c]), kernel, places) for c in (0.5 + h, 0.5 - h)]
+    assert max(tc.ece(q) for q in both) >= guarantees.lower_online_ece(eps).value - 1e-12
+    assert max(tc.cdl(q) for q in both) >= guarantees.lower_online_cdl(eps).value - 1e-12
+    assert max(umbrella().swap_regret(q) for q in both) >= guarantees.lower_decision_maker(eps).value - 1e-12
+
+
+@given(st.floats(1e-5, 1 / 12), st.floats(0, 1e3))
+def test_theorem_21_soft_responses_do_not_help(eps: float, rate: float) -> None:
+    """Corollary 4.5's example: the exponential mechanism over actions, each action standing for an output."""
+    h = (eps + sqrt(eps * (eps + 2))) / 2
+    regrets = []
+    for sign in (1, -1):
+        shares = umbrella().soft_response([0.5, 0.5 + sign * 2 * h], rate).mean(axis=0)
+        outcomes = np.repeat([0.0, 1.0], 2)
+        chance = np.repeat([0.5 - sign * h, 0.5 + sign * h], 2)
+        regrets.append(
+            umbrella().swap_regret(known_law(np.array([0.0, 1.0] * 2), outcomes, chance * np.tile(shares, 2)))
+        )
+    assert max(regrets) >= guarantees.lower_decision_maker(eps).value - 1e-12
+
+
+@pytest.mark.parametrize("h", [0.25, 0.1, 0.01])
+def test_theorem_21_the_sequences_are_at_distance_eps(h: float) -> None:
+    eps = 2 * h * h / (1 + 2 * h)
+    assert guarantees.lower_online_ece(eps).value == pytest.approx(h / 2, rel=1e-12)
+    for sign in (1, -1):
+        p = sorted([0.5, 0.5 + sign * 2 * h])
+        q = Predictor(p, [0.5, 0.5], [0.25 + sign * h / 2] * 2)
+        assert tc.dtc(q) == pytest.approx(eps, abs=1e-8)
+
+
+@pytest.mark.parametrize("eps", [0.001, 0.01, 0.1])
+def test_theorem_4_4_erratum_cdl_is_smaller_on_the_papers_sequences(eps: float) -> None:
+    """The strategy of Theorem 22 has a CDL of v* in both worlds: less than Theorem 4.4 says."""
+    s, v = sqrt(eps), guarantees.lower_online_cdl_game(eps).value
+    low, high, other = 0.5 - s - eps, 0.5 - s / 2 + eps, 0.5 + s / 2 - eps
+    grid = np.linspace(low, high, 4001)[1:]
+    cdf = np.maximum(0, 1 - 2 * v * (1 - grid) / (grid - low))
+    cdf[-1] = 1
+    kernel = np.diff(cdf, prepend=0)
+    reached = [tc.cdl(worlds(np.array(pair), kernel, grid)) for pair in ((high, other), (low, low))]
+    assert max(reached) <= v * 1.002
+    assert max(reached) >= v - 1e-12
+    claimed = guarantees.lower_online_cdl_paper(eps).value
+    assert max(reached) < claimed
+    assert guarantees.lower_online_cdl_step(eps).value <= v
+    assert v >= s / 8
+    assert claimed <= guarantees.lower_online_cdl(eps).value  # true with other sequences
+
+
+@pytest.mark.parametrize("eps", [0.001, 0.01, 0.1, 1 - sqrt(3) / 2 - 1e-12])
+def test_theorem_4_4_its_sequences_are_at_distance_eps(eps: float) -> None:
+    s = sqrt(eps)
+    low, high = 0.5 - s / 2 + eps, 0.5 + s / 2 - eps
+    first = Predictor([0.5 - s, 0.5 + s], [0.5, 0.5], [low / 2, high / 2])
+    second = Predictor([0.5 - s], [1.0], [max(0.0, 0.5 - s - eps)])
+    assert tc.dtc(first) == pytest.approx(eps, abs=1e-8)
+    assert tc.dtc(second) == pytest.approx(eps, abs=1e-8)
+
+
+@given(st.floats(1e-6, 1 - sqrt(3) / 2))
+def test_theorem_4_4_holds_as_a_number(eps: float) -> None:
+    assert guarantees.lower_online_ece_paper(eps).value <= guarantees.lower_online_ece(eps).value
+    assert guarantees.lower_online_cdl_paper(eps).value <= guarantees.lower_online_cdl(eps).value
+
+
+# --- Lemma 3.4's Gaussian
+
+
+def test_lemma_3_4_erratum_gaussian_privacy() -> None:
+    def claimed(eps: float) -> bool:
+        gamma = TruncatedGaussian.paper(eps).privacy(delta=sqrt(eps))
+        return 1 - exp(-gamma * eps) <= 2 * sqrt(eps)
+
+    assert claimed(0.01)
+    assert not claimed(1e-4)
+
+
+def test_lemma_3_4_gaussian_conclusion_by_total_variation() -> None:
+    for eps in (1e-6, 1e-4, 1e-2):
+        noise = TruncatedGaussian.paper(eps)
+        assert guarantees.batch_ece(noise, eps).value <= 2 * sqrt(eps * np.log(1 / eps)) + sqrt(eps)
+
+
+# --- Choosing
+
+
+@pytest.mark.parametrize("target", UPPER)
+@pytest.mark.parametrize("eps", [1e-6, 0.001, 0.05, 0.5, 1.0])
+def test_best_noise(target: Target, eps: float) -> None:
+    choice = guarantees.best_noise(eps, target)
+    assert choice.guarantee.proved
+    assert choice.lower.proved
+    assert choice.lower.value <= choice.guarantee.value
+    for family in FAMILIES:
+        other = UPPER[target](family.for_distance(eps, target), eps)
+        assert choice.guarantee.value <= other.value or not other.proved
+    if eps <= 0.05:
+        assert isinstance(choice.noise, UniformNoise)
+    assert "nobody can promise less than" in str(choice)
+
+
+def test_bounds_say_what_they_are() -> None:
+    assert Bound("ECE", 1.0, "", True).vacuous
+    assert not Bound("ECE", 0.99, "", True).vacuous
+    assert guarantees.batch_decision_loss_paper(TruncatedLaplace.paper(0.02), 0.02).vacuous
+    assert not guarantees.batch_cdl(TruncatedLaplace(0.1), 0.01).proved  # worst prediction 0: numerical
+    assert guarantees.batch_ece(TruncatedLaplace(0.1), 0.01).proved
+    assert not guarantees.batch_ece_paper(TruncatedGaussian(0.1), 0.01, delta=0.1).proved  # γ by search
+    assert not guarantees.lower_per_prediction_ece(0.01).proved
+    assert not guarantees.lower_per_prediction_cdl(0.01).proved
+    assert "not proved" in str(guarantees.lower_per_prediction_ece(0.01))
+
+
+NOISE = UniformNoise(0.1)
+UNTYPED: Any = guarantees
+BAD_EPS = [0.0, -0.1, 1.5, float("nan")]
+
+
+@pytest.mark.parametrize("eps", BAD_EPS)
+def test_eps_outside_its_range(eps: float) -> None:
+    laplace = TruncatedLaplace(0.1)
+    calls: list[Any] = [
+        *(lambda f=f: f(NOISE, eps) for f in UPPER.values()),
+        *(
+            lambda f=f: f(laplace, eps)
+            for f in (guarantees.batch_ece_paper, guarantees.batch_decision_loss_paper, guarantees.batch_cdl_paper)
+        ),
+        *(lambda f=f: f(NOISE, eps, 10) for f in (guarantees.online_ece, guarantees.online_cdl)),
+        *(lambda f=f: f(laplace, eps, 10) for f in (guarantees.online_ece_paper, guarantees.online_cdl_paper)),
+        *(lambda f=f: f(eps) for name, f in vars(guarantees).items() if name.startswith("lower_")),
+        lambda: guarantees.best_noise(eps),
+        lambda: guarantees.batch_laplace_paper(eps),
+        lambda: guarantees.batch_best(UniformNoise, eps),
+        lambda: guarantees.total_variation(1, 0, eps),
+    ]
+    for call in calls:
+        with pytest.raises(ValueError, match="eps must be a distance to calibration in"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: guarantees.online_ece(NOISE, 0.1, 0), "horizon must be a number of rounds"),
+        (lambda: UNTYPED.online_cdl(NOISE, 0.1, 2.5), "horizon must be a number of rounds"),
+        (lambda: guarantees.online_ece(NOISE, 0.1, 10, cells=0), "cells must be a positive integer"),
+        (lambda: UNTYPED.online_ece(NOISE, 0.1, 10, end="right"), "end must be 'left' or 'middle'"),
+        (lambda: guarantees.online_ece(RandomRounding(5), 0.1, 10, cells=3), "rounds to a grid of its own"),
+        (lambda: guarantees.batch_ece_paper(NOISE, 0.1), "differentially private for no γ"),
+        (lambda: guarantees.online_cdl_paper(RandomRounding(5), 0.1, 10), "differentially private for no γ"),
+        (lambda: guarantees.lower_batch_decision_loss_paper(0.3), "Theorem 3.5 needs eps ≤ 0.25"),
+        (lambda: guarantees.lower_online_ece_paper(0.2), "Theorem 4.4 needs eps ≤ 0.133975"),
+        (lambda: guarantees.lower_per_prediction_cdl(0.2), "needs eps ≤ 0.125"),
+        (lambda: guarantees.batch_ece_smcal(NOISE, -1), "smcal must lie in"),
+        (lambda: guarantees.batch_ece_split(NOISE, 0.1, 2), "nearby_distance must lie in"),
+        (lambda: guarantees.lipschitz_ece(float("nan")), "dtc must lie in"),
+        (lambda: guarantees.total_variation(-1, 0, 0.1), "gamma must be at least 0"),
+        (lambda: UNTYPED.best_noise(0.1, "auc"), "target must be one of 'ece'"),
+        (lambda: UNTYPED.batch_best(UniformNoise, 0.1, "auc"), "target must be one of 'ece'"),
+    ],
+)
+def test_bad_input(call: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
