@@ -18,6 +18,7 @@ ROOMS = [
     "kernels",
     "rows",
     "noise",
+    "laws",
     "predictor",
     "envelope",
     "decisions",

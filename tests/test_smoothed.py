@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tests.reference import REFERENCE, law
 from tests.strategies import calibrated_predictors, predictors
+from trustcal import DecisionProblem, cdl_witness, dtc, smcal, smece, ucal
 from trustcal.kernels.decay import absolute_area
 from trustcal.measures.decision import cdl, ece
 from trustcal.noise import (
@@ -179,3 +180,23 @@ def test_refusals() -> None:
         smoothed.profile(1.5)
     with pytest.raises(TypeError, match="use smooth"):
         SmoothedPredictor(THREE, RandomRounding(3)).ece()
+
+
+@given(predictors(), st.sampled_from([UniformNoise(0.1), TruncatedLaplace(0.05), ClampedLaplace(0.2)]))
+def test_decision_measures_take_the_law_after_noise(q: Predictor, noise: Noise) -> None:
+    smoothed = smooth(q, noise)
+    assert isinstance(smoothed, SmoothedPredictor)
+    assert ece(smoothed) == smoothed.ece()
+    assert cdl(smoothed) == smoothed.cdl()
+    problem = DecisionProblem([[3, 0], [2, 2], [0, 3]])
+    assert problem.swap_regret(smoothed) == pytest.approx(smoothed.profile([1 / 3, 2 / 3]) @ problem.weights)
+    assert problem.swap_regret(smoothed) <= 3 * smoothed.cdl() + 1e-11
+
+
+def test_other_measures_ask_for_a_grid() -> None:
+    smoothed: Any = smooth(Predictor([0.5], [1], [0.25]), UniformNoise(0.1))
+    for measure in (smcal, dtc, smece, ucal, cdl_witness):
+        with pytest.raises(ValueError, match="cells=100"):
+            measure(smoothed)
+    with pytest.raises(ValueError, match="cells=100"):
+        ece(smoothed, cells=3)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.envelope import upper_envelope
+from trustcal.laws import Law
 from trustcal.predictor import Predictor
 from trustcal.rows import real_vector, refuse
 
@@ -199,7 +200,7 @@ class DecisionProblem:
         """What believing the predictor earns: E[S_U(p, y)].  O(n log k)."""
         return float(_earned(self.payoff[self.best_response(q.p)], q).sum())
 
-    def swap_regret(self, q: Predictor) -> float:
+    def swap_regret(self, q: Predictor | Law) -> float:
         """What believing the predictor loses against the best use of it (Definition 2.9, Proposition 2.10).
 
             Swap_U(q) = max over σ of E[S_U(σ(p), y) − S_U(p, y)],  attained by σ(p) = p_hat
@@ -212,6 +213,8 @@ class DecisionProblem:
 
         O(n log k).
         """
+        if isinstance(q, Law):
+            return float(self.weights @ q.profile(self.thresholds))
         return float(self.swaps(q).gain.sum())
 
     def swaps(self, q: Predictor) -> Swaps:

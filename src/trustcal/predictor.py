@@ -28,6 +28,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.laws import Law
 from trustcal.rows import checked_classes, checked_law, counted_rows, real_vector, refuse, run_starts, running_sum
 
 FloatArray = NDArray[np.float64]
@@ -301,9 +302,14 @@ def announced(p: FloatArray, cells: int, end: Literal["left", "middle"]) -> Floa
 
 
 def as_predictor(
-    y_true: Predictor | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    y_true: Predictor | Law | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
 ) -> Predictor:
     """What every measure takes: a predictor as it is, or rows in scikit-learn's order."""
+    if isinstance(y_true, Law):
+        raise ValueError(
+            "this measure needs finitely many prediction values, but after noise there are more. "
+            "Put the output on a grid: smooth(q, noise, cells=100)."
+        )
     if isinstance(y_true, Predictor):
         if y_prob is not None or sample_weight is not None:
             raise ValueError("give a Predictor alone, or y_true and y_prob (and sample_weight), but not both.")

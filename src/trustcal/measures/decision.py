@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.decisions import DecisionProblem
+from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.rows import checked_weights, real_vector, refuse
 
@@ -57,7 +58,7 @@ class DecisionWitness:
 
 
 def ece(
-    y_true: Predictor | ArrayLike,
+    y_true: Predictor | Law | ArrayLike,
     y_prob: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     *,
@@ -75,12 +76,14 @@ def ece(
 
     O(n), after one sort for rows.
     """
+    if isinstance(y_true, Law) and cells is None:
+        return y_true.ece()
     q = _measured(y_true, y_prob, sample_weight, cells)
     return float(np.abs(q.bias).sum())
 
 
 def cdl(
-    y_true: Predictor | ArrayLike,
+    y_true: Predictor | Law | ArrayLike,
     y_prob: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     *,
@@ -98,6 +101,8 @@ def cdl(
 
     O(n log n), for sorting p_hat.
     """
+    if isinstance(y_true, Law) and cells is None:
+        return y_true.cdl()
     return cdl_witness(_measured(y_true, y_prob, sample_weight, cells)).value
 
 
@@ -202,7 +207,7 @@ def distance(a: ArrayLike, b: ArrayLike, weight: ArrayLike | None = None) -> flo
 
 
 def _measured(
-    y_true: Predictor | ArrayLike, y_prob: ArrayLike | None, sample_weight: ArrayLike | None, cells: int | None
+    y_true: Predictor | Law | ArrayLike, y_prob: ArrayLike | None, sample_weight: ArrayLike | None, cells: int | None
 ) -> Predictor:
     """What ECE and CDL are measured on; they condition on single values, so rows that hardly repeat one warn."""
     q = as_predictor(y_true, y_prob, sample_weight)
