@@ -18,6 +18,7 @@ ROOMS = [
     "kernels",
     "rows",
     "noise",
+    "cells",
     "laws",
     "predictor",
     "envelope",

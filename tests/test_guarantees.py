@@ -15,6 +15,7 @@ from tests.couplings import FloatArray, Joint, grid_law, joints, known_law
 from tests.reference import REFERENCE
 from tests.strategies import predictors
 from trustcal import Predictor, guarantees, umbrella
+from trustcal.cells import cells_for
 from trustcal.guarantees import Bound
 from trustcal.instances import batch_hard, batch_hardest
 from trustcal.noise import (
@@ -27,7 +28,6 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
-from trustcal.smoothing.online import cells_for
 
 CELLS = 400
 EDGES = np.arange(CELLS + 1) / CELLS
@@ -468,8 +468,8 @@ def test_eps_outside_its_range(eps: float) -> None:
     [
         (lambda: guarantees.online_ece(NOISE, 0.1, 0), "horizon must be a number of rounds"),
         (lambda: UNTYPED.online_cdl(NOISE, 0.1, 2.5), "horizon must be a number of rounds"),
-        (lambda: guarantees.online_ece(NOISE, 0.1, 10, cells=0), "cells must be a positive integer"),
-        (lambda: UNTYPED.online_ece(NOISE, 0.1, 10, end="right"), "end must be 'left' or 'middle'"),
+        (lambda: guarantees.online_ece(NOISE, 0.1, 10, cells=0), "cells must be a whole number"),
+        (lambda: UNTYPED.online_ece(NOISE, 0.1, 10, end="right"), 'end must be "left" or "middle"'),
         (lambda: guarantees.online_ece(RandomRounding(5), 0.1, 10, cells=3), "rounds to a grid of its own"),
         (lambda: guarantees.batch_ece_paper(NOISE, 0.1), "differentially private for no γ"),
         (lambda: guarantees.online_cdl_paper(RandomRounding(5), 0.1, 10), "differentially private for no γ"),

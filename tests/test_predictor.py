@@ -349,7 +349,7 @@ def test_bad_classes_are_refused(y: Any, proba: Any, options: Any, message: str)
 @pytest.mark.parametrize("cells", [0, -1, 2.5, "3", True, 10**400])
 def test_cells_must_be_whole_and_positive(cells: Any) -> None:
     for method in (Predictor([0.5], [1], [0]).on_grid, Predictor([0.5], [1], [0]).coarsen):
-        with pytest.raises(ValueError, match=r"whole number from 1 to 2\^53"):
+        with pytest.raises(ValueError, match=r"cells must be a whole number"):
             method(cells)
 
 

@@ -280,7 +280,7 @@ def test_online_refuses() -> None:
     noise = UniformNoise(0.1)
     wrongs: list[dict[str, Any]] = [{"horizon": 0}, {"cells": 0}, {"horizon": 2.5}, {"cells": True}]
     for wrong in wrongs:
-        with pytest.raises(ValueError, match="must be an integer, at least 1"):
+        with pytest.raises(ValueError, match="must be a whole number, 1 or more"):
             OnlineSmoother(noise, **wrong)
     with pytest.raises(ValueError, match="give horizon="):
         OnlineSmoother(noise)

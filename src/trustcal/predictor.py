@@ -23,11 +23,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.cells import End, announced, checked_cells, checked_end
 from trustcal.laws import Law
 from trustcal.rows import checked_classes, checked_law, counted_rows, real_vector, refuse, run_starts, running_sum
 
@@ -211,7 +212,7 @@ class Predictor:
         refuse(~((image >= 0) & (image <= 1)), image, "f must map predictions into [0, 1]")
         return self._saying(image, self.mass, self.positive, float(np.abs(image - self.p) @ self.mass))
 
-    def on_grid(self, cells: int, end: Literal["left", "middle"] = "left") -> Predictor:
+    def on_grid(self, cells: int, end: End = "left") -> Predictor:
         """Predictions rounded to a grid, as the paper's online algorithm does (Section 4, in its corrected form).
 
         Cell i = [i/cells, (i+1)/cells), the last one closed, is announced as i/cells (the paper's left end) or as
@@ -224,9 +225,7 @@ class Predictor:
 
         O(n).
         """
-        _refuse_cells(cells)
-        if end not in ("left", "middle"):
-            raise ValueError(f'end must be "left" or "middle", not {end!r}.')
+        cells, end = checked_cells(cells), checked_end(end)
         return self.map(lambda p: announced(p, cells, end))
 
     def coarsen(self, cells: int) -> Predictor:
@@ -241,7 +240,7 @@ class Predictor:
 
         O(n).
         """
-        _refuse_cells(cells)
+        cells = checked_cells(cells)
         middle = np.cumsum(self.mass) - self.mass / 2  # a value belongs to the cell that holds its median row
         cell = np.minimum(np.floor(middle * cells), cells - 1)
         starts = run_starts(cell)
@@ -293,14 +292,6 @@ class Predictor:
         )
 
 
-def announced(p: FloatArray, cells: int, end: Literal["left", "middle"]) -> FloatArray:
-    """What stands for each value on the grid: the left end of its cell, or the middle."""
-    index = np.minimum(np.floor(p * cells), cells - 1)
-    index += (index + 1 < cells) & (p >= (index + 1) / cells)  # cells · p was rounded: 0.29 · 100 < 29
-    index -= p < index / cells
-    return np.asarray(index / cells if end == "left" else (index + 0.5) / cells)
-
-
 def as_predictor(
     y_true: Predictor | Law | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
 ) -> Predictor:
@@ -317,8 +308,3 @@ def as_predictor(
     if y_prob is None:
         raise ValueError("y_prob is missing: give a Predictor, or both y_true and y_prob, in this order.")
     return Predictor.from_samples(y_true, y_prob, sample_weight)
-
-
-def _refuse_cells(cells: object) -> None:
-    if not isinstance(cells, int | np.integer) or isinstance(cells, bool) or not 1 <= cells <= 2**53:
-        raise ValueError(f"cells must be a whole number from 1 to 2^53, not {cells!r}.")

@@ -7,15 +7,12 @@ before the output is drawn; otherwise the adversary may adapt.  eps bounds the d
 from __future__ import annotations
 
 from math import ceil, sqrt
-from typing import Literal
 
+from trustcal.cells import End, cells_for, checked_cells, checked_end
 from trustcal.guarantees.batch import k_is_proved, slope, total_variation_paper
 from trustcal.guarantees.bound import Bound, rounds
 from trustcal.noise import Noise, RandomRounding
 from trustcal.noise.mechanism import distance_to_calibration
-from trustcal.smoothing.online import cells_for
-
-End = Literal["left", "middle"]
 
 
 def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
@@ -81,13 +78,10 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
 def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> tuple[float, float]:
     """How far discretising moves an output, and the sum over values of the variances of their frequencies, times the
     number of values."""
-    if end not in ("left", "middle"):
-        raise ValueError(f"end must be 'left' or 'middle', not {end!r}. It says which point of its cell is the output.")
+    checked_end(end)
     if isinstance(noise, RandomRounding):
         if cells is not None:
             raise ValueError(f"{noise} rounds to a grid of its own: leave cells out, or use another noise.")
         return 0.0, (ceil(noise.cells) + 1) / (2 * horizon)
-    m = cells_for(horizon) if cells is None else cells
-    if not m >= 1 or m != int(m):
-        raise ValueError(f"cells must be a positive integer, not {cells!r}. Left out, it is ⌈T^(1/3)⌉.")
+    m = cells_for(horizon) if cells is None else checked_cells(cells)
     return (1 if end == "left" else 0.5) / m, m / horizon

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.cells import End, checked_cells, checked_end
 from trustcal.kernels.decay import decayed, running_pairs
 from trustcal.noise import (
     ClampedGaussian,
@@ -22,7 +23,6 @@ from trustcal.smoothing.draws import checked_noise
 from trustcal.smoothing.smoothed import SmoothedPredictor
 
 FloatArray = NDArray[np.float64]
-End = Literal["left", "middle"]
 
 
 @overload
@@ -52,7 +52,7 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
     checked_noise(noise)
     checked_end(end)
     if cells is not None:
-        cells = checked_count("cells", cells)
+        cells = checked_cells(cells)
     moved = float(noise.mean_displacement(q.p) @ q.mass)
     if isinstance(noise, RandomRounding):
         rounded = _rounded(q, noise, moved)
@@ -72,20 +72,6 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
         law = _cells(q.p, split, noise, edges)
     grid = edges[:-1] if end == "left" else (np.arange(cells) + 0.5) / cells
     return _law(grid, law[0], law[1], q, moved + (1.0 if end == "left" else 0.5) / cells)
-
-
-def checked_end(end: End) -> End:
-    """The end, or a refusal."""
-    if end not in ("left", "middle"):
-        raise ValueError(f'end must be "left" or "middle", not {end!r}.')
-    return end
-
-
-def checked_count(name: str, value: object, least: int = 1) -> int:
-    """A count as an integer, or a refusal."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be an integer, at least {least}, not {value!r}.")
-    return int(value)
 
 
 def _law(p: FloatArray, negative: FloatArray, positive: FloatArray, q: Predictor, moved: float) -> Predictor:

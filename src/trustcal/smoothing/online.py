@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import trustcal.noise
+from trustcal.cells import End, announced, cells_for, checked_cells, checked_count, checked_end
 from trustcal.noise import Noise, RandomRounding
-from trustcal.predictor import announced
 from trustcal.rows import refuse
 from trustcal.smoothing.draws import blocks, checked_noise, checked_seed, uniforms
-from trustcal.smoothing.grid import End, checked_count, checked_end
 
 FloatArray = NDArray[np.float64]
 
@@ -55,7 +54,7 @@ class OnlineSmoother:
             raise ValueError("give horizon= or cells=, not both: the horizon T means ⌈T^(1/3)⌉ cells.")
         if horizon is None and cells is None and not isinstance(noise, RandomRounding):
             raise ValueError("give horizon= (how many predictions will come) or cells=: the output must be on a grid.")
-        self.cells: int | None = None if cells is None else checked_count("cells", cells)
+        self.cells: int | None = None if cells is None else checked_cells(cells)
         if horizon is not None:
             self.cells = cells_for(checked_count("horizon", horizon))
         if rng is None:
@@ -112,20 +111,6 @@ class OnlineSmoother:
         smoother = cls(saved, cells=state["cells"], end=state["end"], rng=checked_seed(state["seed"]))
         smoother.rounds = checked_count("rounds", state["rounds"], least=0)
         return smoother
-
-
-def cells_for(horizon: int) -> int:
-    """⌈T^(1/3)⌉, exactly: the number of cells of the online algorithm (Section 4), for which Theorem 4.1 holds.
-
-    >>> cells_for(26), cells_for(27), cells_for(28)
-    (3, 3, 4)
-    """
-    root: int = max(1, round(float(horizon) ** (1 / 3)))
-    while root**3 < horizon:
-        root += 1
-    while (root - 1) ** 3 >= horizon:
-        root -= 1
-    return root
 
 
 def _described(noise: Noise) -> dict[str, object]:

@@ -1,0 +1,55 @@
+"""The grid of the paper's online algorithm (Section 4, corrected): m cells [i/m, (i+1)/m), the last one closed."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+End = Literal["left", "middle"]
+"""What is announced of a cell: its left end i/m, as in the paper, or its middle (i + 1/2)/m."""
+
+
+def announced(p: FloatArray, cells: int, end: End) -> FloatArray:
+    """What stands for each value on the grid."""
+    index = np.minimum(np.floor(p * cells), cells - 1)
+    index += (index + 1 < cells) & (p >= (index + 1) / cells)  # cells · p was rounded: 0.29 · 100 < 29
+    index -= p < index / cells
+    return np.asarray(index / cells if end == "left" else (index + 0.5) / cells)
+
+
+def cells_for(horizon: int) -> int:
+    """⌈T^(1/3)⌉, exactly: the number of cells for T rounds, for which Theorem 4.1 holds (⌊·⌋ is not enough).
+
+    >>> cells_for(26), cells_for(27), cells_for(28)
+    (3, 3, 4)
+    """
+    root: int = max(1, round(float(horizon) ** (1 / 3)))
+    while root**3 < horizon:
+        root += 1
+    while (root - 1) ** 3 >= horizon:
+        root -= 1
+    return root
+
+
+def checked_count(name: str, value: object, least: int = 1) -> int:
+    """A number of rounds or the like as an integer, or a refusal."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}.")
+    return int(value)
+
+
+def checked_cells(cells: object) -> int:
+    """A number of cells: so many that floats still tell them apart, or a refusal."""
+    if checked_count("cells", cells) > 2**53:
+        raise ValueError(f"cells must be a whole number from 1 to 2^53, not {cells!r}.")
+    return checked_count("cells", cells)
+
+
+def checked_end(end: End) -> End:
+    """The end, or a refusal."""
+    if end not in ("left", "middle"):
+        raise ValueError(f'end must be "left" or "middle", not {end!r}.')
+    return end
