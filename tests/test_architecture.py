@@ -17,6 +17,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ROOMS = [
     "kernels",
     "rows",
+    "writing",
+    "states",
     "noise",
     "cells",
     "laws",
@@ -27,9 +29,17 @@ ROOMS = [
     "smoothing",
     "guarantees",
     "instances",
+    "claims",
+    "inference",
+    "comparing",
+    "forecasters",
+    "monitoring",
     "sources",
+    "fixing",
+    "estimators",
     "report",
     "auditing",
+    "watching",
     "cli",
 ]
 """From the ground floor up: a room imports only from the rooms before it (and within itself)."""

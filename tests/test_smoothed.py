@@ -178,7 +178,7 @@ def test_refusals() -> None:
     smoothed = SmoothedPredictor(Predictor([0.5], [1.0], [0.5]), UniformNoise(0.1))
     with pytest.raises(ValueError, match="thresholds must lie"):
         smoothed.profile(1.5)
-    with pytest.raises(TypeError, match="use smooth"):
+    with pytest.raises(ValueError, match="use smooth"):
         SmoothedPredictor(THREE, RandomRounding(3)).ece()
 
 

@@ -207,7 +207,7 @@ def test_draws_refuse() -> None:
         perturb([1.5], noise, rng=1)
     with pytest.raises(ValueError, match="2\\*\\*64"):
         perturb([0.5], noise, ids=[1], seed=-1)
-    with pytest.raises(TypeError, match="noise must be"):
+    with pytest.raises(ValueError, match="noise must be"):
         perturb([0.5], 0.1)  # type: ignore[arg-type]
 
 
@@ -327,5 +327,5 @@ def test_smooth_refuses() -> None:
         smooth(THREE, UniformNoise(0.1), 0)
     with pytest.raises(ValueError, match="end must be"):
         smooth(THREE, UniformNoise(0.1), 3, "right")  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="noise must be"):
+    with pytest.raises(ValueError, match="noise must be"):
         smooth(THREE, 0.1, 3)  # type: ignore[call-overload]

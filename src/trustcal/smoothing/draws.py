@@ -90,7 +90,7 @@ def blocks(n: int) -> list[slice]:
 def checked_noise(noise: Noise) -> Noise:
     """The noise, or a refusal."""
     if not isinstance(noise, Noise):
-        raise TypeError(f"noise must be a trustcal noise, such as UniformNoise(0.1), not {noise!r}.")
+        raise ValueError(f"noise must be a trustcal noise, such as UniformNoise(0.1), not {noise!r}.")
     return noise
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from dataclasses import asdict, is_dataclass
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +14,7 @@ from trustcal.cells import End, announced, cells_for, checked_cells, checked_cou
 from trustcal.noise import Noise, RandomRounding
 from trustcal.rows import refuse
 from trustcal.smoothing.draws import blocks, checked_noise, checked_seed, uniforms
+from trustcal.states import loaded, saved
 
 FloatArray = NDArray[np.float64]
 
@@ -89,8 +89,8 @@ class OnlineSmoother:
 
     def to_json(self) -> str:
         """The state, from which `from_json` continues to the same bits."""
-        state = {"trustcal": "OnlineSmoother", "version": _STATE_VERSION, "noise": _described(self.noise)}
-        return json.dumps(state | {"cells": self.cells, "end": self.end, "seed": self.seed, "rounds": self.rounds})
+        fields = {"cells": self.cells, "end": self.end, "seed": self.seed, "rounds": self.rounds}
+        return saved("OnlineSmoother", _STATE_VERSION, {"noise": _described(self.noise), **fields})
 
     @classmethod
     def from_json(cls, text: str, noise: Noise | None = None) -> Self:
@@ -102,13 +102,13 @@ class OnlineSmoother:
         >>> OnlineSmoother.from_json(saved).transform_one(0.5) == smoother.transform_one(0.5)
         True
         """
-        state = _checked_state(text)
-        saved = _revived(state["noise"])
-        if noise is not None and noise != saved:
+        state = loaded(text, "OnlineSmoother", _STATE_VERSION, ("noise", "cells", "end", "seed", "rounds"))
+        own = _revived(state["noise"])
+        if noise is not None and noise != own:
             raise ValueError(
-                f"the state belongs to {saved!r}, not to {noise!r}. Start a new OnlineSmoother for another noise."
+                f"the state belongs to {own!r}, not to {noise!r}. Start a new OnlineSmoother for another noise."
             )
-        smoother = cls(saved, cells=state["cells"], end=state["end"], rng=checked_seed(state["seed"]))
+        smoother = cls(own, cells=state["cells"], end=state["end"], rng=checked_seed(state["seed"]))
         smoother.rounds = checked_count("rounds", state["rounds"], least=0)
         return smoother
 
@@ -128,18 +128,3 @@ def _revived(described: object) -> Noise:
         return kind(**parameters)
     except TypeError:
         raise ValueError(f"the state's noise has parameters that do not fit it: {described!r}.") from None
-
-
-def _checked_state(text: str) -> dict[str, Any]:
-    try:
-        state = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"the state is not JSON ({error}). It must be what OnlineSmoother.to_json gave.") from None
-    if not isinstance(state, dict) or state.get("trustcal") != "OnlineSmoother":
-        raise ValueError("the state is not that of an OnlineSmoother. It must be what OnlineSmoother.to_json gave.")
-    if state.get("version") != _STATE_VERSION:
-        raise ValueError(f"the state is of version {state.get('version')!r}, but this trustcal reads {_STATE_VERSION}.")
-    missing = {"noise", "cells", "end", "seed", "rounds"} - state.keys()
-    if missing:
-        raise ValueError(f"the state lacks {', '.join(sorted(missing))}. It must be what OnlineSmoother.to_json gave.")
-    return state

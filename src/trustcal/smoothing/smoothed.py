@@ -100,7 +100,7 @@ class SmoothedPredictor:
             return Exponentials(self.q, noise)
         if isinstance(noise, (TruncatedGaussian, ClampedGaussian)):
             return Bells(self.q, noise)
-        raise TypeError(f"the law after {noise!r} is known on a grid only: use smooth(q, noise, cells=…).")
+        raise ValueError(f"the law after {noise!r} is known on a grid only: use smooth(q, noise, cells=…).")
 
     @cached_property
     def _worst(self) -> tuple[float, tuple[float, float]]:

@@ -1,0 +1,36 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from trustcal.writing import atomically
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    with pytest.raises(UnicodeEncodeError), atomically(target) as fresh:
+        fresh.write_text("half\ud800", encoding="utf-8")
+    assert target.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out.csv"]
+
+
+def test_the_new_file_keeps_the_old_ones_permissions(tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    target.chmod(0o640)
+    with atomically(target) as fresh:
+        fresh.write_text("new")
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_folder_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="is a folder: name a file"), atomically(tmp_path):
+        pass
+    with pytest.raises(ValueError, match="does not exist"), atomically(tmp_path / "no" / "out.csv"):
+        pass
