@@ -30,6 +30,7 @@ ROOMS = [
     "guarantees",
     "instances",
     "claims",
+    "hardness",
     "inference",
     "comparing",
     "forecasters",

@@ -31,7 +31,7 @@ from trustcal.guarantees.batch import (
     total_variation_paper,
 )
 from trustcal.guarantees.bound import Bound
-from trustcal.guarantees.choice import Choice, best_noise
+from trustcal.guarantees.choice import Choice, best_noise, choices
 from trustcal.guarantees.lipschitz import LipschitzVerdict, bias_is_lipschitz, lipschitz_ece, lipschitz_ece_smcal
 from trustcal.guarantees.lower import (
     lower_batch_decision_loss,
@@ -65,6 +65,7 @@ __all__ = [
     "batch_laplace_paper",
     "best_noise",
     "bias_is_lipschitz",
+    "choices",
     "lipschitz_ece",
     "lipschitz_ece_smcal",
     "lower_batch_decision_loss",

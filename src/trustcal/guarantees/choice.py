@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, final
 
 from trustcal.guarantees.batch import batch_cdl, batch_decision_loss, batch_ece
 from trustcal.guarantees.bound import Bound
 from trustcal.guarantees.lower import lower_batch_decision_loss, lower_online_cdl, lower_online_ece
+from trustcal.guarantees.online import online_cdl, online_ece
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -34,6 +36,7 @@ _BOUNDS: Final[dict[Target, tuple[Callable[[Noise, float], Bound], Callable[[flo
     "cdl": (batch_cdl, lower_online_cdl),
     "decision_loss": (batch_decision_loss, lower_batch_decision_loss),
 }
+_ONLINE: Final[dict[Target, Callable[..., Bound]]] = {"ece": online_ece, "cdl": online_cdl}
 
 
 @final
@@ -51,24 +54,39 @@ class Choice:
         )
 
 
-def best_noise(eps: float, target: Target = "decision_loss") -> Choice:
-    """The noise with the smallest proved guarantee for predictors within eps of calibration (Theorems 13 to 15).
+def choices(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> tuple[Choice, ...]:
+    """Each family of noises at its best parameter, the smallest guarantee first; with a horizon, for so many rounds.
 
     The lower bound for decision loss is for algorithms that may see all predictions at once (Theorem 20), those for ECE
     and CDL are for algorithms that answer each prediction knowing only it and the earlier ones (Theorem 21).
 
-    >>> print(best_noise(0.0002))
-    UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
-nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
+    >>> for choice in choices(0.0001, "cdl")[:2]:
+    ...     print(choice.noise, choice.guarantee)
+    UniformNoise(width=0.02) CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
+    ClampedGaussian(scale=0.015319...) CDL ≤ 0.0104162 (Theorem 15, sharpening Theorem 3.1)
     """
     if target not in _BOUNDS:
         raise ValueError(
             f"target must be one of {', '.join(map(repr, _BOUNDS))}, not {target!r}. "
             "It names the error whose guarantee the noise should minimise."
         )
-    upper, lower = _BOUNDS[target]
     distance_to_calibration(eps)
-    noises = [family.for_distance(eps, target) for family in _FAMILIES]
-    guarantees = [(upper(noise, eps), noise) for noise in noises]
-    best, noise = min(((bound, noise) for bound, noise in guarantees if bound.proved), key=lambda pair: pair[0].value)
-    return Choice(noise, best, lower(eps))
+    upper, lower = _BOUNDS[target]
+    if horizon is not None:
+        if target not in _ONLINE:
+            raise ValueError(
+                "with a horizon the target must be 'ece' or 'cdl': decision loss is a matter of one batch."
+            )
+        upper = partial(_ONLINE[target], horizon=horizon)
+    found = [Choice(noise, upper(noise, eps), lower(eps)) for noise in (f.for_distance(eps, target) for f in _FAMILIES)]
+    return tuple(sorted(found, key=lambda choice: choice.guarantee.value))
+
+
+def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> Choice:
+    """The noise with the smallest proved guarantee for predictors within eps of calibration (Theorems 13 to 15, 19).
+
+    >>> print(best_noise(0.0002))
+    UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
+nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
+    """
+    return next(choice for choice in choices(eps, target, horizon) if choice.guarantee.proved)

@@ -1,49 +1,17 @@
-"""The command line: parses and prints.  Every room is imported when a command needs it, so that --help is quick."""
+"""The commands that measure: audit and demo."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-from collections.abc import Sequence
 from importlib.resources import as_file, files
-from typing import NoReturn
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.  Returns 0, or 2 with one line on the standard error where the input is at fault."""
-    try:
-        options = _parser().parse_args(arguments)
-        status: int = options.run(options)
-        sys.stdout.flush()
-        return status
-    except ValueError as error:
-        print(f"trustcal: {' '.join(str(error).split())}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader, head for instance, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:  # a full disk, say
-        print(f"trustcal: {error.strerror}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-
-
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as every other refusal does."""
-
-    def error(self, message: str) -> NoReturn:
-        raise ValueError(f"{message} (see {self.prog} --help)")
-
-
-def _parser() -> argparse.ArgumentParser:
-    from trustcal import __version__
-
-    parser = _Parser(prog="trustcal", description="What does it cost to believe these probabilities?")
-    parser.add_argument("--version", action="version", version=f"trustcal {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-
+def add_commands(commands: Commands) -> None:
+    """Describe the commands to the parser."""
     audit = commands.add_parser("audit", help="measure a file of predictions and outcomes")
     audit.add_argument("file", metavar="FILE", help="CSV, TSV or Parquet, a row per prediction")
     audit.add_argument("-p", "--prediction", metavar="COLUMN", required=True, help="predicted probabilities")
@@ -55,7 +23,6 @@ def _parser() -> argparse.ArgumentParser:
 
     demo = commands.add_parser("demo", help="audit a naive Bayes model of census incomes")
     demo.set_defaults(run=_demo)
-    return parser
 
 
 def _audit(options: argparse.Namespace) -> int:
@@ -82,4 +49,6 @@ def _demo(_: argparse.Namespace) -> int:
         print("Naive Bayes on who earns more than $50,000 a year: 16,281 people of the 1994 US census.")
         command = ["audit", str(file), "--prediction", "prediction", "--outcome", "outcome"]
         print(f"$ trustcal {' '.join(command)}")
+        from trustcal.cli import main
+
         return main(command)

@@ -1,0 +1,50 @@
+"""The command line: parses and prints.  Every room is imported when a command needs it, so that --help is quick."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from trustcal.cli import measuring, theory
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.  Returns 0, or 2 with one line on the standard error where the input is at fault."""
+    try:
+        options = _parser().parse_args(arguments)
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except ValueError as error:
+        print(f"trustcal: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader, head for instance, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:  # a full disk, say
+        print(f"trustcal: {error.strerror}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as every other refusal does."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    from trustcal import __version__
+
+    parser = _Parser(prog="trustcal", description="What does it cost to believe these probabilities?")
+    parser.add_argument("--version", action="version", version=f"trustcal {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    for room in (measuring, theory):
+        room.add_commands(commands)
+    return parser

@@ -1,0 +1,71 @@
+"""Guarantees and hard instances as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, fields
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.box import Box
+
+    from trustcal.guarantees import Bound, Choice
+    from trustcal.hardness import HardCase
+    from trustcal.noise import Noise
+
+
+def bounds_page(eps: float, choices: Sequence[Choice], paper: Bound, frame: Box) -> RenderableType:
+    """What each noise guarantees at its best, the paper's own beside it, and what nobody can beat."""
+    quantity, lower = choices[0].guarantee.quantity, choices[0].lower
+    table = Table(box=frame)
+    table.add_column("noise")
+    table.add_column(f"{quantity} ≤", justify="right", style="bold")
+    table.add_column("by", style="dim")
+    for choice in choices:
+        table.add_row(noise_text(choice.noise), _value(choice.guarantee), _source(choice.guarantee))
+    table.add_row("the paper's Laplace noise, as stated", _value(paper), _source(paper))
+    return Group(
+        Text(f"Predictions within {eps:g} of calibration, after noise at its best parameter", style="bold"),
+        table,
+        Text(f"Nobody can promise less than {lower.value:.6g} ({_source(lower)})."),
+    )
+
+
+def hard_page(cases: Sequence[HardCase], frame: Box) -> RenderableType:
+    """The hard instances: what they are, and what every post-processing reaches on them."""
+    parts: list[RenderableType] = []
+    for case in cases:
+        table = Table(box=frame)
+        table.add_column("post-processing")
+        for name in ("decision loss", "ECE", "CDL"):
+            table.add_column(name, justify="right")
+        table.add_column("guarantee", justify="right", style="dim")
+        for row in case.rows:
+            table.add_row(
+                row.name,
+                f"{row.decision_loss:.6f}",
+                f"{row.ece:.6f}",
+                f"{row.cdl:.6f}",
+                "" if row.guarantee is None else f"{row.guarantee:.6f}",
+            )
+        parts += [Text(case.title, style="bold"), Text(case.description), table, Text(case.verdict), ""]
+    return Group(*parts[:-1])
+
+
+def noise_text(noise: Noise) -> str:
+    """A noise with its parameter to six digits."""
+    described: Any = noise
+    parameters = ", ".join(f"{f.name} {v:.6g}" for f, v in zip(fields(described), astuple(described), strict=True))
+    return f"{type(noise).__name__}, {parameters}"
+
+
+def _value(bound: Bound) -> str:
+    return f"{bound.value:.6f}" + (" (vacuous)" if bound.vacuous else "")
+
+
+def _source(bound: Bound) -> str:
+    return bound.source if bound.proved else f"{bound.source}; not proved"

@@ -1,0 +1,76 @@
+"""The live table of the paper's claims: ours hold for every seed, and exactly the known statements do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from trustcal.claims import COUNT, recompute
+from trustcal.cli import main
+
+FLAWED = {
+    "Table 1": "false",
+    "Claim 2.4": "false",
+    "Lemma 2.13": "false",
+    "Definition 2.14": "incomplete",
+    "Lemma 2.17": "false",
+    "Lemma 3.4, Gaussian": "false",
+    "Theorem 3.5, proof": "false",
+    "Corollary 3.6": "a typo",
+    "Lemma A.3": "false",
+    "Lemma A.4": "a typo",
+    "Theorem 4.1": "incomplete",
+    "Corollary 4.2": "false",
+    "Theorem 4.4, CDL": "false",
+}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_verdicts(seed: int) -> None:
+    claims = list(recompute(seed))
+    assert len(claims) == COUNT
+    assert [claim.item for claim in claims if not claim.ours_hold] == []
+    assert {claim.item: claim.verdict for claim in claims if not claim.stated_holds} == FLAWED
+
+
+def test_the_same_seed_gives_the_same_evidence() -> None:
+    assert list(recompute(5)) == list(recompute(5))
+
+
+def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["claims"]) == 0
+    printed = capsys.readouterr().out
+    assert "CDL ≤ ECE" in printed
+    assert printed.endswith("27 claims: 14 hold as stated, 13 do not. Ours hold.\n")
+
+
+def test_bound_and_hard(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bound", "0.0002"]) == 0
+    printed = capsys.readouterr().out
+    assert "UniformNoise, width 0.02" in printed
+    assert "Nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)." in printed
+    assert main(["bound", "0.0002", "--target", "ece", "--horizon", "1000000"]) == 0
+    assert "0.040000 | Theorem 19" in capsys.readouterr().out
+    assert main(["hard", "0.01"]) == 0
+    printed = capsys.readouterr().out
+    assert "No post-processing that sees no outcomes loses less than 0.065887" in printed
+    assert "0.066509 | 0.091071 | 0.041740 |  0.070711" in printed
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["bound", "0"], "eps must be a distance to calibration in (0, 1], not 0.0"),
+        (["bound", "nan"], "eps must be a distance to calibration in (0, 1], not nan"),
+        (["bound", "0.1", "--horizon", "0"], "horizon must be a number of rounds"),
+        (["bound", "0.1", "--horizon", "9", "--target", "decision_loss"], "with a horizon the target must be"),
+        (["hard", "0.3"], "must lie in (0, 0.25], not 0.3"),
+        (["hard"], "the following arguments are required: EPS"),
+        (["claims", "--seed", "-1"], "a seed must be an integer from 0"),
+    ],
+)
+def test_bad_input(capsys: pytest.CaptureFixture[str], command: list[str], message: str) -> None:
+    assert main(command) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
