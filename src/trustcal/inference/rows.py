@@ -1,0 +1,152 @@
+"""Rows that can be drawn again: what is kept fixed, what is drawn, and on how fine a grid.
+
+Everything random in this room starts from a `Design`: the predictions and how many rows each has.  Outcomes are drawn
+for it as they would fall if the predictions were right; or rows are drawn from it as they were drawn from the world.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.predictor import Predictor, as_predictor
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+FINEST = 2**14
+"""More values than this are pooled on a grid of so many cells, each at its mean prediction, before anything is drawn."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Predictions with the numbers of their rows, and a way to draw the outcomes of a calibrated predictor."""
+
+    observed: Predictor
+    """What is measured: the predictor itself, or the same pooled on a grid."""
+    counts: IntArray
+    """How many rows each value of `observed` has; with weights, how many equal rows it is worth."""
+    fine: Predictor | None
+    """The predictor before it was pooled, if its rows count alike: their outcomes follow their own predictions."""
+    cells: int | None
+    """ECE and CDL are taken on so many cells of equal mass; None: on the values as they are."""
+    note: str
+    """What a reader has to know: empty where nothing was pooled and all rows count alike."""
+
+    @classmethod
+    def of(cls, q: Predictor) -> Design:
+        """How q's rows can be drawn again.  O(n log n)."""
+        q = as_predictor(q)
+        if q.rows is None:
+            raise ValueError(
+                "chance needs rows, but this predictor is a known law: nothing in it is random. "
+                "Use Predictor.from_samples."
+            )
+        observed = q if len(q) <= FINEST else _on_means(q)
+        alike = rows_count_alike(q)
+        notes = []
+        if observed is not q:
+            notes.append(
+                f"{len(q)} values pooled on a grid of {FINEST} cells, moved by {observed.moved - q.moved:.1e} on average"
+            )
+        if not alike:
+            notes.append("weights differ: each value drawn as if of equal rows, as many as it is worth; approximate")
+        return cls(
+            observed=observed,
+            counts=np.rint(observed.mass * q.rows).astype(np.int64) if alike else _worth(observed),
+            fine=q if alike and observed is not q else None,
+            cells=q.suggested_cells if q.sparse else None,
+            note="; ".join(notes),
+        )
+
+    def measured(self, q: Predictor) -> Predictor:
+        """What ECE and CDL are taken on.  Cells depend on predictions and masses only, never on outcomes."""
+        return q if self.cells is None else q.coarsen(self.cells)
+
+    def with_outcomes(self, ones: IntArray) -> Predictor:
+        """The predictor with this many ones among the rows of each value."""
+        q = self.observed
+        positive = np.minimum(ones * (q.mass / self.counts), q.mass)
+        return Predictor(q.p, q.mass, positive, rows=q.rows, effective_rows=q.effective_rows, moved=q.moved)
+
+    def calibrated_draw(self, generator: np.random.Generator) -> Predictor:
+        """The same predictions with outcomes y ~ Bernoulli(p), drawn for every row.
+
+        Values that were pooled are drawn by their own predictions nevertheless.  Cut [0, 1] into cells of width d, and
+        let y = 1 where a uniform U < p.  A row's U falls into the cell of its prediction with probability d, whatever
+        the prediction: these few rows are drawn one by one.  For the others, only the cell matters: a binomial each.
+        O(values + rows·d).
+        """
+        if self.fine is None:
+            return self.with_outcomes(generator.binomial(self.counts, self.observed.p))
+        rows, width = int(self.counts.sum()), 1.0 / FINEST
+        first, cell, low = self._rows
+        undecided = generator.choice(rows, generator.binomial(rows, width), replace=False, shuffle=False)
+        value = np.searchsorted(first, undecided, side="right")
+        at = cell[value]
+        ones = generator.random(len(value)) < (self.fine.p[value] - low[at]) / width
+        decided = self.counts - np.bincount(at, minlength=len(low))
+        drawn = generator.binomial(decided, low / (1.0 - width))
+        return self.with_outcomes(drawn + np.bincount(at[ones], minlength=len(low)))
+
+    @cached_property
+    def _rows(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Of the fine predictor: where rows of the next value begin, which cell a value is in; the cells' lower ends."""
+        assert self.fine is not None
+        assert self.fine.rows is not None
+        first = np.cumsum(np.rint(self.fine.mass * self.fine.rows).astype(np.int64))
+        occupied, cell = np.unique(_grid(self.fine.p), return_inverse=True)
+        return first, cell, occupied / FINEST
+
+
+def rows_count_alike(q: Predictor) -> bool:
+    """Whether the masses are whole numbers of equal rows."""
+    if q.rows is None:
+        return False
+    total, ones = q.mass * q.rows, q.positive * q.rows
+    equal = q.effective_rows is None or abs(q.effective_rows - q.rows) <= 1e-9 * q.rows
+    return equal and max(float(np.abs(x - np.rint(x)).max()) for x in (total, ones)) <= 1e-6
+
+
+def worth(q: Predictor) -> float:
+    """How many equal rows the rows of q are worth."""
+    assert q.rows is not None
+    return float(q.rows) if q.effective_rows is None else q.effective_rows
+
+
+def _grid(p: FloatArray) -> IntArray:
+    """The cell of each prediction; the last cell is closed."""
+    return np.minimum((p * FINEST).astype(np.int64), FINEST - 1)
+
+
+def _on_means(q: Predictor) -> Predictor:
+    """The predictor that says the mean prediction of each cell of the grid: if q is calibrated, so is this."""
+    cell = _grid(q.p)
+    total = np.bincount(cell, q.mass, FINEST)
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(cell, q.p * q.mass, FINEST) / total
+    mean = np.clip(mean[cell], cell / FINEST, np.where(cell + 1 < FINEST, np.nextafter((cell + 1) / FINEST, 0.0), 1.0))
+    return q.map(lambda _: mean)
+
+
+def _worth(q: Predictor) -> IntArray:
+    """How many equal rows each value is worth: k = max(1, c·mass), with c such that Σ mass²/k = Σ w².
+
+    The weights of single rows are not known, only the sum of their squares, Kish's 1/effective_rows.  A value's mass
+    times the mean outcome of k equal rows has variance p(1 − p)·mass²/k, so the variances add up to what they should.
+    It is exact where all weights are equal, and where no value is seen twice.
+    """
+    target = 1.0 / worth(q)
+    low, high = 0.0, 1.0 / (target * float(q.mass.min()))
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if float((q.mass**2 / np.maximum(1.0, middle * q.mass)).sum()) > target * (1 + 1e-12):
+            low = middle
+        else:
+            high = middle
+    return np.maximum(1, np.floor(high * q.mass * (1 + 1e-9))).astype(np.int64)
