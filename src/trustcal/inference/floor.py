@@ -31,11 +31,18 @@ class Floor:
     """What was pooled or approximated; empty where nothing was."""
 
 
-def sampling_floor(q: Predictor, statistic: Statistic, *, draws: int = 200, rng: np.random.Generator | int) -> Floor:
+def sampling_floor(
+    q: Predictor,
+    statistic: Statistic,
+    *,
+    draws: int = 200,
+    cells: int | None = None,
+    rng: np.random.Generator | int,
+) -> Floor:
     """What a measure would show of a perfectly calibrated predictor with q's predictions and as many rows.
 
     Outcomes are drawn anew, y ~ Bernoulli(p) for every row, and measured.  The mean of ECE on single values needs no
-    draws (`ece_floor`).  The same seed gives the same bits.
+    draws (`ece_floor`).  Cells are as in `calibration_tests`.  The same seed gives the same bits.
 
     >>> q = Predictor.from_samples([0, 1, 1, 1] * 10, [0.5, 0.5, 0.75, 0.75] * 10)
     >>> floor = sampling_floor(q, "ece", rng=0)
@@ -45,7 +52,7 @@ def sampling_floor(q: Predictor, statistic: Statistic, *, draws: int = 200, rng:
     O(draws · n log n).
     """
     (statistic,) = checked_statistics([statistic])
-    design = Design.of(q)
+    design = Design.of(q, cells)
     shown = drawn_values(design, design.calibrated_draw, (statistic,), checked_draws(draws), rng)[:, 0]
     return floor_of(design, statistic, shown)
 
@@ -59,7 +66,7 @@ def floor_of(design: Design, statistic: Statistic, shown: FloatArray) -> Floor:
         ece_floor(design) if exact else float(shown.mean()),
         float(np.quantile(shown, 0.95, method="higher")),
         len(shown),
-        design.cells if conditional else None,
+        design.occupied if conditional else None,
         design.note,
     )
 

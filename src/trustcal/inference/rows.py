@@ -13,13 +13,14 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.cells import checked_cells
 from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FINEST = 2**14
-"""More values than this are pooled on a grid of so many cells, each at its mean prediction, before anything is drawn."""
+"""More values than this are pooled on a grid of so many cells, each at its mean prediction, before draws are made."""
 
 
 @final
@@ -34,13 +35,13 @@ class Design:
     fine: Predictor | None
     """The predictor before it was pooled, if its rows count alike: their outcomes follow their own predictions."""
     cells: int | None
-    """ECE and CDL are taken on so many cells of equal mass; None: on the values as they are."""
+    """ECE and CDL are taken on at most so many cells of equal mass; None: on the values as they are."""
     note: str
     """What a reader has to know: empty where nothing was pooled and all rows count alike."""
 
     @classmethod
-    def of(cls, q: Predictor) -> Design:
-        """How q's rows can be drawn again.  O(n log n)."""
+    def of(cls, q: Predictor, cells: int | None = None) -> Design:
+        """How q's rows can be drawn again; ECE and CDL on cells as an audit takes them, or as given.  O(n log n)."""
         q = as_predictor(q)
         if q.rows is None:
             raise ValueError(
@@ -48,25 +49,30 @@ class Design:
                 "Use Predictor.from_samples."
             )
         observed = q if len(q) <= FINEST else _on_means(q)
-        alike = rows_count_alike(q)
+        alike, singles = rows_count_alike(q), observed is q and len(q) == q.rows
         notes = []
         if observed is not q:
             notes.append(
-                f"{len(q)} values pooled on a grid of {FINEST} cells, moved by {observed.moved - q.moved:.1e} on average"
+                f"{len(q)} values pooled on a grid of {FINEST} cells, moved by {observed.moved - q.moved:.1e} each"
             )
-        if not alike:
+        if not (alike or singles):
             notes.append("weights differ: each value drawn as if of equal rows, as many as it is worth; approximate")
         return cls(
             observed=observed,
             counts=np.rint(observed.mass * q.rows).astype(np.int64) if alike else _worth(observed),
             fine=q if alike and observed is not q else None,
-            cells=q.suggested_cells if q.sparse else None,
+            cells=checked_cells(cells) if cells is not None else q.suggested_cells if q.sparse else None,
             note="; ".join(notes),
         )
 
     def measured(self, q: Predictor) -> Predictor:
         """What ECE and CDL are taken on.  Cells depend on predictions and masses only, never on outcomes."""
         return q if self.cells is None else q.coarsen(self.cells)
+
+    @cached_property
+    def occupied(self) -> int | None:
+        """On how many cells ECE and CDL are taken: those that hold a value."""
+        return None if self.cells is None else len(self.measured(self.observed))
 
     def with_outcomes(self, ones: IntArray) -> Predictor:
         """The predictor with this many ones among the rows of each value."""
@@ -94,9 +100,18 @@ class Design:
         drawn = generator.binomial(decided, low / (1.0 - width))
         return self.with_outcomes(drawn + np.bincount(at[ones], minlength=len(low)))
 
+    def resampled(self, generator: np.random.Generator) -> Predictor:
+        """As many rows drawn from the rows, with replacement.  O(values)."""
+        q = self.observed
+        law = np.concatenate([q.mass - q.positive, q.positive])
+        rows = max(1, round(worth(q)))
+        counts = generator.multinomial(rows, law / law.sum()).reshape(2, -1)
+        mass, positive = counts.sum(axis=0) / rows, counts[1] / rows
+        return Predictor(q.p, mass, positive, rows=rows, effective_rows=float(rows), moved=q.moved)
+
     @cached_property
     def _rows(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Of the fine predictor: where rows of the next value begin, which cell a value is in; the cells' lower ends."""
+        """Of the fine predictor: where rows of the next value begin, the cell of a value; and the cells' lower ends."""
         assert self.fine is not None
         assert self.fine.rows is not None
         first = np.cumsum(np.rint(self.fine.mass * self.fine.rows).astype(np.int64))

@@ -38,6 +38,7 @@ def calibration_tests(
     statistics: Iterable[Statistic] = ("smcal", "dtc", "ece", "cdl"),
     *,
     draws: int = 999,
+    cells: int | None = None,
     rng: np.random.Generator | int,
 ) -> tuple[CalibrationTest, ...]:
     """Test whether the predictions could be calibrated: Pr[y = 1 | p] = p for rows drawn independently.
@@ -47,7 +48,8 @@ def calibration_tests(
     A draw has the same predictions, and outcomes y ~ Bernoulli(p).  If the predictor is calibrated, the observed
     statistic and the drawn ones are exchangeable, so Pr[p-value ≤ a] ≤ a exactly, for every number of rows and draws:
     statistics depend on outcomes as they do on drawn ones, pooled or not, since cells depend on predictions only.  One
-    simulation serves all statistics.  With unequal weights the draws are approximate, and the note says so.
+    simulation serves all statistics.  ECE and CDL are taken on the values as they are, on `suggested_cells` where these
+    are too rare to have a frequency, or on `cells`.  With unequal weights draws are approximate, and the note says so.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(1000)
@@ -58,7 +60,7 @@ def calibration_tests(
     O(draws · n log n); more than 2^14 values are pooled first, at their means.
     """
     names, draws = checked_statistics(statistics), checked_draws(draws)
-    design = Design.of(q)
+    design = Design.of(q, cells)
     shown = drawn_values(design, design.calibrated_draw, names, draws, rng)
     observed = values(design, design.observed, names)
     return tuple(
