@@ -1,0 +1,219 @@
+"""Sampling floors and tests of calibration: exact values, enumeration of all outcomes, and what is drawn."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import comb, floor, prod, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import trustcal as tc
+from tests.strategies import samples
+from trustcal import Predictor
+from trustcal.inference import Statistic, calibration_tests, rows, sampling_floor
+from trustcal.inference.floor import ece_floor
+from trustcal.inference.rows import Design
+from trustcal.inference.simulation import values
+
+ALL: tuple[Statistic, ...] = ("smcal", "dtc", "ece", "cdl", "smece")
+
+
+def equal_rows(p: list[float], counts: list[int], ones: list[int]) -> Predictor:
+    """A predictor of so many rows at each value."""
+    y = [int(i < one) for count, one in zip(counts, ones, strict=True) for i in range(count)]
+    return Predictor.from_samples(y, np.repeat(p, counts))
+
+
+@pytest.mark.parametrize("eighths", range(9))
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 8, 20])
+def test_mean_ece_of_one_value_is_the_binomial_mean_deviation(eighths: int, k: int) -> None:
+    p = Fraction(eighths, 8)
+    deviation = sum(
+        (comb(k, j) * p**j * (1 - p) ** (k - j) * abs(Fraction(j, k) - p) for j in range(k + 1)), Fraction(0)
+    )
+    found = ece_floor(Design.of(equal_rows([float(p)], [k], [0])))
+    assert found == pytest.approx(float(deviation), rel=1e-13, abs=1e-300)
+
+
+def test_mean_ece_by_enumeration_of_all_outcomes() -> None:
+    p = np.repeat([0.3, 0.5], [6, 5])
+    mean = 0.0
+    for y in product((0, 1), repeat=11):
+        chance = prod(x if one else 1 - x for x, one in zip(p.tolist(), y, strict=True))
+        mean += chance * float(np.abs(np.bincount([0] * 6 + [1] * 5, p - np.array(y)) / 11).sum())
+    found = sampling_floor(equal_rows([0.3, 0.5], [6, 5], [2, 2]), "ece", draws=400, rng=0)
+    assert found.mean == pytest.approx(mean, rel=1e-12)
+    assert (found.cells, found.note, found.draws) == (None, "", 400)
+
+
+@pytest.mark.parametrize("statistic", ["smcal", "dtc", "ece", "cdl"])
+def test_floor_by_enumeration_of_all_outcomes(statistic: Statistic) -> None:
+    """Seven single rows: ECE and CDL are taken on two cells."""
+    p = [0.05, 0.2, 0.35, 0.5, 0.6, 0.8, 0.9]
+    q = Predictor.from_samples([0, 0, 1, 0, 1, 1, 1], p)
+    design = Design.of(q)
+    shown, chance = [], []
+    for y in product((0, 1), repeat=7):
+        shown += values(design, Predictor.from_samples(y, p), [statistic])
+        chance.append(prod(x if one else 1 - x for x, one in zip(p, y, strict=True)))
+    mean = float(np.average(shown, weights=chance))
+    spread = sqrt(float(np.average((np.array(shown) - mean) ** 2, weights=chance)))
+    found = sampling_floor(q, statistic, draws=400, rng=0)
+    assert abs(found.mean - mean) <= 5 * spread / sqrt(400)
+    above = float(np.array(chance)[np.array(shown) > found.quantile_95 + 1e-12].sum())
+    assert abs(above - 0.05) <= 0.05  # a law of atoms: the quantile cannot be met exactly
+    assert found.cells == (2 if statistic in ("ece", "cdl") else None)
+
+
+@pytest.mark.parametrize("statistic", ["smcal", "dtc", "ece", "cdl"])
+@pytest.mark.parametrize(("counts", "ones"), [([4, 4], [3, 0]), ([4, 4], [1, 3]), ([5, 3], [0, 3]), ([1, 8], [1, 5])])
+def test_p_value_by_enumeration_of_all_outcomes(statistic: Statistic, counts: list[int], ones: list[int]) -> None:
+    p = [0.3, 0.6]
+    q = equal_rows(p, counts, ones)
+    design = Design.of(q)
+    (value,) = values(design, q, [statistic])
+    exact = 0.0
+    for j, k in product(range(counts[0] + 1), range(counts[1] + 1)):
+        chance = prod(comb(n, i) * x**i * (1 - x) ** (n - i) for n, i, x in zip(counts, (j, k), p, strict=True))
+        (shown,) = values(design, equal_rows(p, counts, [j, k]), [statistic])
+        exact += chance * (shown >= value - 1e-12)
+    exact = min(exact, 1.0)
+    (found,) = calibration_tests(q, [statistic], draws=500, rng=1)
+    assert found.value == value
+    assert abs(found.p_value - exact) <= 5 * sqrt(exact * (1 - exact) / 500) + 1 / 501
+
+
+@pytest.mark.parametrize("statistic", ["smcal", "ece"])
+def test_level_of_calibrated_predictors(statistic: Statistic) -> None:
+    """Of 200 calibrated predictors about one in five has a p-value of at most 0.2, and no more."""
+    rng = np.random.default_rng(5)
+    small = 0
+    for _ in range(200):
+        p = rng.random(12)
+        q = Predictor.from_samples(rng.random(12) < p, p)
+        (test,) = calibration_tests(q, [statistic], draws=9, rng=rng)
+        small += test.p_value <= 0.2
+    assert abs(small / 200 - 0.2) <= 3 * sqrt(0.2 * 0.8 / 200)
+
+
+def test_one_simulation_serves_all_statistics() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    q = Predictor.from_samples(rng.random(200) < p, p)
+    together = calibration_tests(q, ALL, draws=19, rng=3)
+    assert together == tuple(calibration_tests(q, [name], draws=19, rng=3)[0] for name in ALL)
+    assert [test.floor.draws for test in together] == [19] * 5
+    assert [test.value for test in together[:2]] == [tc.smcal(q), tc.dtc(q)]
+    assert together[2].value == tc.ece(q.coarsen(q.suggested_cells))
+    assert together[2].floor == sampling_floor(q, "ece", draws=19, rng=3)
+
+
+def test_cells_can_be_given_as_to_an_audit() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    q = Predictor.from_samples(rng.random(200) < p, p)
+    ece, smcal = calibration_tests(q, ["ece", "smcal"], draws=9, cells=3, rng=3)
+    assert (ece.floor.cells, ece.value) == (3, tc.audit(q, cells=3).ece)
+    assert (smcal.floor.cells, smcal.value) == (None, tc.smcal(q))
+
+
+@given(samples(), st.sampled_from(ALL[:4]), st.integers(1, 6), st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_p_values_are_never_0_and_repeat(
+    drawn: tuple[list[int], list[float], list[float]], statistic: Statistic, draws: int, seed: int
+) -> None:
+    q = Predictor.from_samples(*drawn)
+    (test,) = calibration_tests(q, [statistic], draws=draws, rng=seed)
+    assert 1 / (1 + draws) <= test.p_value <= 1
+    assert 0 <= test.floor.quantile_95 <= 1
+    assert calibration_tests(q, [statistic], draws=draws, rng=seed) == (test,)
+
+
+@pytest.mark.parametrize("statistic", ALL)
+def test_impossible_outcomes_and_certain_ones(statistic: Statistic) -> None:
+    never = Predictor.from_samples([0, 0, 1], [0.0, 0.0, 1.0])
+    (certain,) = calibration_tests(never, [statistic], draws=9, rng=0)
+    assert (certain.value, certain.p_value, certain.floor.mean, certain.floor.quantile_95) == (0, 1, 0, 0)
+    (impossible,) = calibration_tests(Predictor.from_samples([0, 1], [0.0, 0.0]), [statistic], draws=9, rng=0)
+    assert impossible.p_value == 0.1
+    (single,) = calibration_tests(Predictor.from_samples([1], [0.5]), [statistic], draws=9, rng=0)
+    assert single.value == pytest.approx(1.0 if statistic == "cdl" else 0.5)
+    assert single.p_value == 1
+
+
+def test_pooled_rows_are_drawn_by_their_own_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a grid of four cells the number of ones in each is a sum of unequal coins: against its exact law."""
+    monkeypatch.setattr(rows, "FINEST", 4)
+    p = [0.0, 0.1, 0.2, 0.26, 0.3, 0.49, 0.5, 0.9, 1.0]
+    counts = [1, 2, 1, 3, 1, 2, 1, 2, 1]
+    q = equal_rows(p, counts, [0] * 9)
+    design = Design.of(q)
+    assert design.fine is q
+    assert design.note.startswith("9 values pooled on a grid of 4 cells")
+    assert design.counts.tolist() == [4, 6, 1, 3]
+    assert design.observed.p == pytest.approx([0.4 / 4, (3 * 0.26 + 0.3 + 0.98) / 6, 0.5, 2.8 / 3])
+    draws, rng = 5000, np.random.default_rng(0)
+    ones = np.array([np.rint(design.calibrated_draw(rng).positive * 14) for _ in range(draws)], dtype=int)
+    for cell in range(4):
+        law = np.ones(1)
+        for x, count in zip(p, counts, strict=True):
+            for _ in range(count if min(3, floor(4 * x)) == cell else 0):
+                law = np.convolve(law, [1 - x, x])
+        seen = np.bincount(ones[:, cell], minlength=len(law)) / draws
+        assert np.all(np.abs(seen - law) <= 5 * np.sqrt(law * (1 - law) / draws))
+    together = np.cov(ones.T)[np.triu_indices(4, 1)]
+    assert np.abs(together).max() <= 5 * ones.std(axis=0).max() ** 2 / sqrt(draws)  # cells are independent
+
+
+def test_many_values_are_pooled_and_the_note_says_so() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(20_000)
+    q = Predictor.from_samples(rng.random(20_000) < p, p)
+    smcal, ece = calibration_tests(q, ["smcal", "ece"], draws=3, rng=0)
+    assert "pooled on a grid of 16384 cells" in smcal.note
+    assert ece.note == ece.floor.note == smcal.note
+    moved = Design.of(q).observed.moved
+    assert 0 < moved <= 2.0**-14
+    assert abs(smcal.value - tc.smcal(q)) <= 2 * moved
+    assert ece.floor.cells == 27
+
+
+def test_rows_of_unequal_weights() -> None:
+    equal = Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7], [2.0, 2.0, 2.0])
+    assert (Design.of(equal).counts.tolist(), Design.of(equal).note) == ([2, 1], "")
+    singles = Predictor.from_samples([0, 1, 1], [0.2, 0.3, 0.7], [1.0, 5.0, 2.0])
+    assert (Design.of(singles).counts.tolist(), Design.of(singles).note) == ([1, 1, 1], "")
+    rng = np.random.default_rng(0)
+    p, w = rng.integers(1, 5, 4000) / 5, rng.random(4000)
+    mixed = Predictor.from_samples(rng.random(4000) < p, p, w)
+    design = Design.of(mixed)
+    assert "weights differ" in design.note
+    assert mixed.effective_rows is not None
+    assert design.counts.sum() == pytest.approx(mixed.effective_rows, rel=0.01)
+    drawn = np.array([np.abs(design.calibrated_draw(rng).bias).sum() for _ in range(300)])
+    truth = [
+        np.abs(np.bincount((5 * p).round().astype(int), w * (p - (rng.random(4000) < p)))).sum() / w.sum()
+        for _ in range(300)
+    ]
+    assert drawn.mean() == pytest.approx(np.mean(truth), abs=5 * float(np.std(truth)) / sqrt(150))
+
+
+def test_refusals() -> None:
+    law, q = Predictor([0.5], [1.0], [0.5]), Predictor.from_samples([0, 1], [0.2, 0.7])
+    with pytest.raises(ValueError, match="known law"):
+        sampling_floor(law, "ece", rng=0)
+    with pytest.raises(ValueError, match="known law"):
+        calibration_tests(law, rng=0)
+    with pytest.raises(ValueError, match="statistics must be among smcal, dtc, ece, cdl, smece, but came 'brier'"):
+        calibration_tests(q, ["brier"], rng=0)  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="but came none"):
+        calibration_tests(q, [], rng=0)
+    for draws in (0, -1, 2.5):
+        with pytest.raises(ValueError, match="draws must be a whole number"):
+            calibration_tests(q, draws=draws, rng=0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="cells"):
+        sampling_floor(q, "ece", cells=0, rng=0)

@@ -1,0 +1,227 @@
+"""Confidence bounds and bootstrap intervals: exact coverage by enumeration, and the inequalities behind the proofs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import comb, e, exp, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+import trustcal as tc
+from tests.strategies import predictors, samples
+from trustcal import Predictor
+from trustcal.inference import (
+    ConfidenceBound,
+    Statistic,
+    bootstrap_interval,
+    dtc_upper_bound,
+    smcal_lower_bound,
+    smcal_upper_bound,
+)
+from trustcal.inference.confidence import _bennett, _largest_mean, _relative_entropy
+from trustcal.inference.rows import Design
+
+
+def rows(n: int, ones: int, p: float) -> Predictor:
+    return Predictor.from_samples([1] * ones + [0] * (n - ones), [p] * n)
+
+
+def sampled(n: int, power: float, seed: int) -> Predictor:
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return Predictor.from_samples(rng.random(n) < p**power, p)
+
+
+def test_bennett_and_chernoff_exactly() -> None:
+    assert _bennett(0.25, 0.25) == pytest.approx(0.25 * (e - 1), rel=1e-12)  # h(e − 1) = 1
+    assert _largest_mean(0.0, 0.5) == pytest.approx(1 - exp(-0.5), rel=1e-12)
+    assert _largest_mean(1.0, 0.5) == 1
+    assert _relative_entropy(0.25, 0.25) == 0
+
+
+@given(st.floats(1e-9, 1), st.floats(1e-6, 5))
+def test_bennett_and_chernoff_against_a_root_finder(mean: float, rate: float) -> None:
+    t = _bennett(mean, rate)
+    assert mean * ((1 + t / mean) * np.log1p(t / mean) - t / mean) == pytest.approx(rate, rel=1e-6)
+    if mean < 0.999:
+        top = 1 - 1e-15
+        if _relative_entropy(mean, top) > rate:
+            root = brentq(lambda b: _relative_entropy(mean, b) - rate, mean, top, xtol=1e-14)
+            assert _largest_mean(mean, rate) == pytest.approx(root, abs=1e-10)
+
+
+@pytest.mark.parametrize("bound", [smcal_upper_bound, dtc_upper_bound])
+@pytest.mark.parametrize(("p", "p_hat"), [(0.5, 0.5), (0.5, 0.9), (0.2, 0.05), (0.9, 0.6), (0.0, 0.02)])
+@pytest.mark.parametrize("confidence", [0.1, 0.5, 0.9])
+def test_upper_bound_holds_as_often_as_it_says(
+    bound: Callable[[Predictor, float], ConfidenceBound], p: float, p_hat: float, confidence: float
+) -> None:
+    """One value and forty rows: the exact chance of all outcomes on which the bound holds."""
+    n = 40
+    law = Predictor([p], [1.0], [p_hat])
+    truth = tc.smcal(law) if bound is smcal_upper_bound else tc.dtc(law)
+    holds = [bound(rows(n, k, p), confidence).upper >= truth for k in range(n + 1)]
+    chance = sum(comb(n, k) * p_hat**k * (1 - p_hat) ** (n - k) for k in range(n + 1) if holds[k])
+    assert chance >= confidence
+
+
+def test_upper_bound_can_fail() -> None:
+    """At a confidence of 10 % the bound is nearly the estimate: it is not just always right."""
+    assert smcal_upper_bound(rows(40, 20, 0.5), 0.1).upper < 0.1
+    assert smcal_upper_bound(rows(40, 20, 0.5), 0.95).upper > 0.2
+
+
+@given(samples(), st.floats(0.01, 0.98), st.floats(0.001, 0.01))
+@settings(max_examples=40, deadline=None)
+def test_order_of_bounds(drawn: tuple[list[int], list[float], list[float]], confidence: float, more: float) -> None:
+    q = Predictor.from_samples(drawn[0], drawn[1])
+    for bound in (smcal_upper_bound, dtc_upper_bound):
+        found, surer = bound(q, confidence), bound(q, confidence + more)
+        assert found.rigorous
+        assert 0 == found.lower <= found.estimate <= found.upper <= surer.upper <= 1
+    assert dtc_upper_bound(q, confidence).upper <= 2 * smcal_upper_bound(q, confidence).upper + 1e-9
+    found, surer = (smcal_lower_bound(q, x, rng=0) for x in (confidence, confidence + more))
+    assert 0 <= surer.lower <= found.lower <= found.estimate <= found.upper == 1
+    assert found == smcal_lower_bound(q, confidence, rng=0)
+    weighted = smcal_upper_bound(Predictor.from_samples(*drawn), confidence)
+    assert weighted.estimate <= weighted.upper <= 1
+
+
+def test_the_formula() -> None:
+    """n rows, Brier score v at most: v·h(t/v) = ln(1/(0.9·a))/n."""
+    q = sampled(1000, 1.0, 0)
+    t = smcal_upper_bound(q, 0.9).upper - tc.smcal(q)
+    brier = float(np.mean((q.p - q.p_hat) ** 2))  # every value once
+    v = brentq(
+        lambda b: brier * log(brier / b) + (1 - brier) * log((1 - brier) / (1 - b)) - log(100) / 1000, brier, 0.9
+    )
+    assert v * ((1 + t / v) * log(1 + t / v) - t / v) == pytest.approx(log(1 / 0.09) / 1000, rel=1e-6)
+    assert t == pytest.approx(sqrt(2 * brier * log(10) / 1000), rel=0.2)
+
+
+@given(predictors(max_values=12))
+def test_potentials_are_at_most_the_residual(q: Predictor) -> None:
+    """Theorem 26: at the optimum |r_y(p)| ≤ |p − y|, after raising r0 to −p and r1 to p − 1, which costs nothing."""
+    found = tc.dtc_witness(q).potentials
+    z = found.nodes
+    assert np.all(found.r0 <= z + 1e-9)
+    assert np.all(found.r1 <= 1 - z + 1e-9)
+    r0, r1 = np.maximum(found.r0, -z), np.maximum(found.r1, z - 1)
+    assert np.all((1 - z) * r0 + z * r1 <= 1e-9)
+    assert np.all(np.abs(np.diff([r0, r1])) <= np.diff(z) + 1e-9)
+
+
+def test_predictions_that_were_moved_cost_what_they_moved() -> None:
+    q = sampled(500, 1.0, 1)
+    coarse = q.on_grid(10)
+    assert dtc_upper_bound(coarse).upper >= tc.dtc(coarse) + coarse.moved
+    assert smcal_upper_bound(coarse).upper >= tc.smcal(coarse) + 2 * coarse.moved
+    assert smcal_lower_bound(coarse, rng=0).lower == 0
+
+
+def test_lower_bound_finds_what_is_there_and_holds() -> None:
+    assert 0.05 < smcal_lower_bound(sampled(4000, 2.0, 0), rng=0).lower < 1 / 6  # the mean of p − p²
+    law = Predictor(np.linspace(0.05, 0.95, 10), np.full(10, 0.1), 0.1 * np.linspace(0.05, 0.95, 10) ** 1.3)
+    truth, rng, wrong = tc.smcal(law), np.random.default_rng(1), 0
+    for _ in range(300):
+        index = rng.integers(10, size=100)
+        q = Predictor.from_samples(rng.random(100) < law.p_hat[index], law.p[index])
+        wrong += smcal_lower_bound(q, 0.5, rng=rng).lower > truth
+    assert wrong <= 150
+
+
+def test_lower_bound_of_one_row_says_nothing() -> None:
+    for seed in range(8):  # the row learns or judges
+        assert smcal_lower_bound(rows(1, 1, 0.0), rng=seed).lower == 0
+
+
+def test_bound_of_impossible_outcomes() -> None:
+    """Forty ones at a prediction of 0: everything is wrong, and the bounds say so."""
+    q = rows(40, 40, 0.0)
+    assert smcal_upper_bound(q).upper == dtc_upper_bound(q).upper == 1
+    assert smcal_lower_bound(q, rng=0).lower > 0.4
+    certain = rows(4000, 0, 0.0)
+    assert (smcal_upper_bound(certain).estimate, dtc_upper_bound(certain).estimate) == (0, 0)
+    assert smcal_upper_bound(certain).upper < 0.005  # the Brier score is 0
+
+
+def test_weights_are_not_called_rigorous() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    q = Predictor.from_samples(rng.random(400) < p, p, rng.random(400))
+    bound = smcal_upper_bound(q)
+    assert q.effective_rows is not None
+    assert bound.upper - bound.estimate == pytest.approx(sqrt(2 * log(20) / q.effective_rows), abs=1e-9)
+    assert not bound.rigorous
+    assert "Hoeffding" in bound.method
+    with pytest.raises(ValueError, match="rows that count alike"):
+        smcal_lower_bound(q, rng=0)
+
+
+@pytest.mark.parametrize("statistic", ["smcal", "dtc", "ece", "cdl", "smece"])
+def test_bootstrap_of_the_degenerate(statistic: Statistic) -> None:
+    certain = bootstrap_interval(rows(5, 0, 0.0), statistic, draws=9, rng=0)
+    assert (certain.lower, certain.estimate, certain.upper, certain.rigorous) == (0, 0, 0, False)
+    wrong = bootstrap_interval(rows(5, 5, 0.0), statistic, draws=9, rng=0)
+    assert (wrong.lower, wrong.estimate, wrong.upper) == (1, 1, 1)
+    single = bootstrap_interval(rows(1, 1, 0.5), statistic, draws=9, rng=0)
+    assert single.lower == 0
+    assert single.upper == single.estimate
+
+
+@given(samples(), st.sampled_from(["smcal", "ece", "cdl"]), st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_bootstrap_holds_its_estimate_and_repeats(
+    drawn: tuple[list[int], list[float], list[float]], statistic: Statistic, seed: int
+) -> None:
+    q = Predictor.from_samples(*drawn)
+    found = bootstrap_interval(q, statistic, 0.8, draws=9, rng=seed)
+    assert 0 <= found.lower <= found.estimate <= found.upper <= 1
+    assert found == bootstrap_interval(q, statistic, 0.8, draws=9, rng=seed)
+
+
+def test_bootstrap_draws_rows_of_the_rows() -> None:
+    q = Predictor.from_samples([0, 1, 1, 1, 0, 0, 1, 1, 1, 1], [0.2] * 4 + [0.6] * 6)
+    design, rng, draws = Design.of(q), np.random.default_rng(0), 2000
+    total = np.zeros(4)
+    for _ in range(draws):
+        drawn = design.resampled(rng)
+        assert drawn.rows == 10
+        at = np.searchsorted(q.p, drawn.p)
+        total[at] += drawn.mass
+        total[at + 2] += drawn.positive
+    law = np.concatenate([q.mass, q.positive])
+    assert np.all(np.abs(total / draws - law) <= 5 * np.sqrt(law * (1 - law) / (10 * draws)))
+
+
+def test_bootstrap_covers_the_truth_near_and_far_from_calibration() -> None:
+    """Fifty samples each; the percentile interval would never cover the calibrated truth."""
+    for power, truth in ((1.0, 0.0), (1.5, 0.5 - 1 / 2.5)):
+        covered = 0
+        for seed in range(50):
+            found = bootstrap_interval(sampled(150, power, seed), "smcal", 0.9, draws=39, rng=seed)
+            covered += found.lower <= truth <= found.upper
+        assert covered >= 41  # 45 expected, less two standard errors
+
+
+def test_refusals() -> None:
+    law, q = Predictor([0.5], [1.0], [0.5]), rows(4, 2, 0.5)
+    for call in (
+        lambda: smcal_upper_bound(law),
+        lambda: dtc_upper_bound(law),
+        lambda: smcal_lower_bound(law, rng=0),
+        lambda: bootstrap_interval(law, "ece", rng=0),
+    ):
+        with pytest.raises(ValueError, match="known law"):
+            call()
+    for confidence in (0.0, 1.0, 95, float("nan")):
+        with pytest.raises(ValueError, match="strictly between 0 and 1"):
+            smcal_upper_bound(q, confidence)
+        with pytest.raises(ValueError, match="strictly between 0 and 1"):
+            bootstrap_interval(q, "ece", confidence, rng=0)
+    with pytest.raises(ValueError, match="statistics must be among"):
+        bootstrap_interval(q, "brier", rng=0)  # type: ignore[arg-type]
