@@ -40,7 +40,7 @@ def counted_rows(
 
     `names` is what the caller calls the columns, for refusals.
     """
-    y, p, weight = _checked_rows(y_true, y_prob, sample_weight, names)
+    y, p, weight = checked_rows(y_true, y_prob, sample_weight, names)
     # Floats in [0, 1] order like their bit patterns, and the two top bits are free: one sort of integers
     # (prediction, outcome) is exact and several times faster than sorting row numbers.
     keys = (p + 0.0).view(np.uint64)
@@ -195,7 +195,7 @@ def refuse(bad: BoolArray, values: NDArray[Any], rule: str, remedy: str = "") ->
         )
 
 
-def _checked_rows(
+def checked_rows(
     y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, names: Sequence[str]
 ) -> tuple[BoolArray, FloatArray, FloatArray | None]:
     """Outcomes as booleans, predictions in [0, 1], and positive weights scaled to at most 1 (or None)."""

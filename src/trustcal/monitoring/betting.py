@@ -1,0 +1,167 @@
+"""The alarm: bets that a stream of predictions is not calibrated, worth on average no more than their stake if it is.
+
+Under the null hypothesis that y_t is 1 with probability q_t, given q_1, y_1, …, q_{t−1}, y_{t−1}, q_t, whoever multiplies
+their wealth in every round by the likelihood ratio r_t(y_t)/q_t(y_t), for a probability r_t chosen before y_t is seen,
+plays a fair game; so does whoever divides their stake among many such bets and many rounds to begin at.  Ville's
+inequality then says that wealth starting from 1 ever reaches 1/α with probability at most α.  docs/monitoring.md has
+the proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf, isinf, log10
+from typing import Any, Self, final
+
+import numpy as np
+
+from trustcal.kernels.bets import LARGE, bet
+
+ODDS = (1 / 4, 1 / 2, 2 / 3, 4 / 5, 8 / 9, 9 / 8, 5 / 4, 3 / 2, 2.0, 4.0)
+"""How many times the predicted odds the true ones are, by the bets on every row and on each cell."""
+SLOPES = (1 / 2, 3 / 4, 5 / 4, 3 / 2, 2.0, 3.0)
+"""How many times the predicted log odds the true ones are."""
+EDGES = (0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99)
+"""Where one cell of predictions ends and the next begins."""
+KEEP = (1 - 1 / 64, 1 - 1 / 1024)
+"""What the two learners keep, at each row of a cell, of what they have seen there."""
+
+_COUNTS = (len(ODDS), len(SLOPES), len(KEEP), *([len(ODDS)] * (len(EDGES) + 1)))
+_PRIOR = (0.25, 0.25, 0.25, *([0.25 / (len(EDGES) + 1)] * (len(EDGES) + 1)))
+_STEPS = 40
+"""Elementary steps per row, to tell the kernel how large its input is."""
+
+
+@final
+@dataclass(frozen=True)
+class Bet:
+    """A way in which predictions may be wrong, and what betting on it has earned."""
+
+    low: float
+    high: float
+    """It is about predictions from `low` to `high`."""
+    odds: float | None
+    """The true odds are so many times the predicted ones; None for bets on slopes and learned ones."""
+    slope: float | None
+    """The true log odds are so many times the predicted ones."""
+    log10_e: float
+    """What one unit staked on it is worth by now, as a power of ten."""
+
+    def __str__(self) -> str:
+        """What it says, in words.
+
+        >>> print(Bet(0.2, 0.35, 0.5, None, 3.0))
+        predictions from 0.2 to 0.35 are too high: the odds are 1/2 of those predicted
+        """
+        if self.slope is not None:
+            extreme = "too extreme" if self.slope < 1 else "not extreme enough"
+            return f"predictions are {extreme}: the log odds are {_times(self.slope)} those predicted"
+        if self.odds is None:
+            return "predictions are wrong in a way that could be learned from earlier rows"
+        which = "predictions" if (self.low, self.high) == (0, 1) else f"predictions from {self.low:g} to {self.high:g}"
+        height = "too high" if self.odds < 1 else "too low"
+        return f"{which} are {height}: the odds are {_times(self.odds)} those predicted"
+
+
+@final
+class Bets:
+    """All bets on a stream.  A round costs about two dozen multiplications, the state is some 300 numbers."""
+
+    def __init__(self) -> None:
+        most = max(_COUNTS)
+        self.wealth = [[0.0] * most for _ in _COUNTS]
+        self.units = [[0] * most for _ in _COUNTS]
+        self.clocks = [[0, 1, 0] for _ in _COUNTS]
+        self.worth = [1.0] * len(_COUNTS)
+        self.seen = [[[0.0] * 4 for _ in range(len(EDGES) + 1)] for _ in KEEP]
+
+    def feed(self, q: list[float], y: list[bool], limit: float) -> tuple[int | None, int | None]:
+        """Play rounds: the first index at which the mean worth reached `limit`, and at which a certainty failed."""
+        constants = (ODDS, EDGES, KEEP, _PRIOR, _COUNTS)
+        state = (self.wealth, self.units, self.clocks, self.worth, self.seen)
+        play = bet.on(_STEPS * len(q))
+        if play is bet.function or len(q) < 100:
+            reached, failed = bet.function(q, y, limit, *constants, *state, [0.0] * max(_COUNTS))
+        else:
+            arrays = [np.array(table) for table in state]
+            scratch = np.empty(max(_COUNTS))
+            reached, failed = play(np.array(q), np.array(y), limit, *map(np.array, constants), *arrays, scratch)
+            self.wealth, self.units, self.clocks, self.worth, self.seen = (table.tolist() for table in arrays)
+        return reached if reached >= 0 else None, failed if failed >= 0 else None
+
+    @property
+    def log10_e(self) -> float:
+        """The logarithm of what a stake of 1, divided among all bets, is worth."""
+        return _log_sum([log10(weight) + log10_e for weight, log10_e in zip(_PRIOR, self._tables(), strict=True)])
+
+    def best(self, cells_only: bool = False) -> Bet:
+        """The bet that pays most, of all or of those on single cells."""
+        return max(self._bets(3 if cells_only else 0), key=lambda candidate: candidate.log10_e)
+
+    def _bets(self, first: int) -> Iterator[Bet]:
+        for table in range(first, len(_COUNTS)):
+            later = self._later(table)
+            for index in range(_COUNTS[table]):
+                low, high = (0.0, 1.0) if table < 3 else (0.0, *EDGES, 1.0)[table - 3 : table - 1]
+                odds = ODDS[index] if table not in (1, 2) else None
+                slope = SLOPES[index] if table == 1 else None
+                yield Bet(low, high, odds, slope, _log_sum([self._log_wealth(table, index), _log(later)]))
+
+    def _tables(self) -> Iterator[float]:
+        for table, count in enumerate(_COUNTS):
+            if isinf(self.worth[table]):
+                yield _log_sum([self._log_wealth(table, index) for index in range(count)]) - log10(count)
+            else:
+                yield log10(self.worth[table])
+
+    def _log_wealth(self, table: int, index: int) -> float:
+        return _log(self.wealth[table][index]) + self.units[table][index] * log10(LARGE)
+
+    def _later(self, table: int) -> float:
+        """What is set aside for later rounds."""
+        n, size, level = self.clocks[table]
+        return 1.0 if n == 0 else (2 * size - 1 - n) / (size * ((level + 1) * (level + 2))) + 1 / (level + 2)
+
+    def fields(self) -> dict[str, object]:
+        """The state, for JSON, which has no infinity."""
+        worth = [None if isinf(value) else value for value in self.worth]
+        return {
+            "wealth": self.wealth,
+            "units": self.units,
+            "rounds": [clock[0] for clock in self.clocks],
+            "worth": worth,
+            "seen": self.seen,
+        }
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> Self:
+        """The bets whose state `fields` gave."""
+        bets = cls()
+        bets.wealth, bets.units, bets.seen = fields["wealth"], fields["units"], fields["seen"]
+        bets.worth = [inf if value is None else value for value in fields["worth"]]
+        levels = [max(n.bit_length() - 1, 0) for n in fields["rounds"]]
+        bets.clocks = [[n, 1 << level, level] for n, level in zip(fields["rounds"], levels, strict=True)]
+        return bets
+
+
+def _log(value: float) -> float:
+    return log10(value) if value > 0 else -inf
+
+
+def _log_sum(logs: list[float]) -> float:
+    """The decimal logarithm of the sum of 10^x."""
+    top = max(logs)
+    return top if isinf(top) else top + log10(sum(10 ** (x - top) for x in logs))
+
+
+def _times(factor: float) -> str:
+    """A factor as people say it.
+
+    >>> _times(0.5), _times(4.0), _times(2 / 3), _times(1.25)
+    ('1/2 of', '4 times', '2/3 of', '5/4 of')
+    """
+    if factor >= 2:
+        return f"{factor:g} times"
+    return f"{Fraction(factor).limit_denominator(9)} of"
