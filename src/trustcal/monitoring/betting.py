@@ -1,7 +1,7 @@
 """The alarm: bets that a stream of predictions is not calibrated, worth on average no more than their stake if it is.
 
-Under the null hypothesis that y_t is 1 with probability q_t, given q_1, y_1, …, q_{t−1}, y_{t−1}, q_t, whoever multiplies
-their wealth in every round by the likelihood ratio r_t(y_t)/q_t(y_t), for a probability r_t chosen before y_t is seen,
+The null hypothesis: y_t is 1 with probability q_t, given q_1, y_1, …, q_{t−1}, y_{t−1}, q_t.  Whoever multiplies their
+wealth in every round by the likelihood ratio r_t(y_t)/q_t(y_t), for a probability r_t chosen before y_t is seen, then
 plays a fair game; so does whoever divides their stake among many such bets and many rounds to begin at.  Ville's
 inequality then says that wealth starting from 1 ever reaches 1/α with probability at most α.  docs/monitoring.md has
 the proofs.
@@ -79,16 +79,21 @@ class Bets:
 
     def feed(self, q: list[float], y: list[bool], limit: float) -> tuple[int | None, int | None]:
         """Play rounds: the first index at which the mean worth reached `limit`, and at which a certainty failed."""
-        constants = (ODDS, EDGES, KEEP, _PRIOR, _COUNTS)
-        state = (self.wealth, self.units, self.clocks, self.worth, self.seen)
         play = bet.on(_STEPS * len(q))
-        if play is bet.function or len(q) < 100:
-            reached, failed = bet.function(q, y, limit, *constants, *state, [0.0] * max(_COUNTS))
+        if play is bet.function or len(q) < 10:  # few rows are fed sooner than the state is turned into arrays
+            reached, failed = bet.function(
+                q, y, limit, ODDS, EDGES, KEEP, _PRIOR, _COUNTS,
+                self.wealth, self.units, self.clocks, self.worth, self.seen, [0.0] * max(_COUNTS),
+            )  # fmt: skip
         else:
-            arrays = [np.array(table) for table in state]
-            scratch = np.empty(max(_COUNTS))
-            reached, failed = play(np.array(q), np.array(y), limit, *map(np.array, constants), *arrays, scratch)
-            self.wealth, self.units, self.clocks, self.worth, self.seen = (table.tolist() for table in arrays)
+            tables = [np.array(table) for table in (self.wealth, self.units, self.clocks, self.worth, self.seen)]
+            wealth, units, clocks, worth, seen = tables
+            odds, edges, keep, prior, counts = (np.array(given) for given in (ODDS, EDGES, KEEP, _PRIOR, _COUNTS))
+            reached, failed = play(
+                np.array(q), np.array(y), limit, odds, edges, keep, prior, counts,
+                wealth, units, clocks, worth, seen, np.empty(max(_COUNTS)),
+            )  # fmt: skip
+            self.wealth, self.units, self.clocks, self.worth, self.seen = (table.tolist() for table in tables)
         return reached if reached >= 0 else None, failed if failed >= 0 else None
 
     @property

@@ -45,9 +45,9 @@ class Reading:
     """A measure of the window, beside what it would be if the stream were calibrated."""
 
     value: float
-    floor: float
-    """Its mean over calibrated streams with the same predictions: never 0, since rows are finite."""
-    quantile_95: float
+    floor: float | None
+    """Its mean over calibrated streams with the same predictions, never 0 since rows are finite; None without draws."""
+    quantile_95: float | None
     """One calibrated window in twenty shows more."""
 
 
@@ -119,7 +119,7 @@ class Monitor:
     True
     >>> monitor.learn_many(q[1000:], rng.random(1000) < q[1000:] ** 2)   # and then no longer
     >>> monitor.alarm.alarmed_at
-    1145
+    1277
     >>> print(monitor.alarm.pays)
     predictions are too high: the odds are 1/2 of those predicted
 
@@ -197,7 +197,7 @@ class Monitor:
         """The window measured, beside what a calibrated stream would show; and the alarm.
 
         The floors are means over `draws` windows of the same predictions with outcomes y ~ Bernoulli(q); that of ECE
-        is exact where values are seen often.
+        is exact where values are seen often.  Without draws, which are most of the work, there are no floors.
 
         >>> monitor = Monitor(window=4)
         >>> monitor.learn_many([0.9, 0.5, 0.5, 0.5, 0.5], [0, 0, 1, 0, 0])
@@ -212,6 +212,8 @@ class Monitor:
         measured = q if cells is None else q.coarsen(cells)
 
         def reading(statistic: Statistic, value: float) -> Reading:
+            if draws == 0:
+                return Reading(value, None, None)
             floor = sampling_floor(q, statistic, draws=draws, rng=rng)
             return Reading(value, floor.mean, floor.quantile_95)
 
