@@ -142,7 +142,8 @@ class Monitor:
         self._q: deque[float] = deque(maxlen=capacity)
         self._y: deque[bool] = deque(maxlen=capacity)
         self._bets = Bets()
-        self._alarmed_at: int | None = None
+        self.alarmed_at: int | None = None
+        """The round (from 1) of the alarm; None as long as there is none."""
         self._failed_at: int | None = None
         self.rounds = 0
         """How many rows have come."""
@@ -167,8 +168,8 @@ class Monitor:
         if failed is not None and self._failed_at is None:
             self._failed_at = self.rounds + failed + 1
         alarms = [index for index in (reached, failed) if index is not None]
-        if alarms and self._alarmed_at is None:
-            self._alarmed_at = self.rounds + min(alarms) + 1
+        if alarms and self.alarmed_at is None:
+            self.alarmed_at = self.rounds + min(alarms) + 1
         self._q.extend(q)
         self._y.extend(y)
         self.rounds += len(q)
@@ -179,7 +180,7 @@ class Monitor:
         return Alarm(
             rate=self.alarm_rate,
             log10_e=self._bets.log10_e if self._failed_at is None else inf,
-            alarmed_at=self._alarmed_at,
+            alarmed_at=self.alarmed_at,
             failed_at=self._failed_at,
             pays=self._bets.best(),
             hurt=self._bets.best(cells_only=True),
@@ -239,7 +240,7 @@ class Monitor:
             "decay": self.decay,
             "alarm_rate": self.alarm_rate,
             "rounds": self.rounds,
-            "alarmed_at": self._alarmed_at,
+            "alarmed_at": self.alarmed_at,
             "failed_at": self._failed_at,
             "predictions": list(self._q),
             "outcomes": "".join("01"[y] for y in self._y),
@@ -261,7 +262,7 @@ class Monitor:
         """
         state = loaded(text, "Monitor", _STATE_VERSION, _FIELDS)
         monitor = cls(window=state["window"], decay=state["decay"], alarm_rate=state["alarm_rate"])
-        monitor.rounds, monitor._alarmed_at, monitor._failed_at = (
+        monitor.rounds, monitor.alarmed_at, monitor._failed_at = (
             state["rounds"],
             state["alarmed_at"],
             state["failed_at"],

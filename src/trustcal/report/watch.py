@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from math import isinf
+from collections.abc import Iterable
+from math import isinf, log10
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, final
 
@@ -38,6 +39,7 @@ class View:
         self._shown = -1
         self._trail: deque[float] = deque(maxlen=40)
         self._alarm_told = False
+        self._faults_told = 0
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -53,16 +55,22 @@ class View:
         """How many rows may come before there is something to show."""
         return 1 << 16 if self._console.is_terminal else self._every - monitor.rounds % self._every
 
-    def fed(self, monitor: Monitor, faults: Faults) -> None:
+    def fed(self, monitor: Monitor) -> None:
         """Rows have come: outside terminals, perhaps a line."""
         if self._console.is_terminal:
             return
-        alarm = monitor.alarm
-        if alarm.alarmed_at is not None and not self._alarm_told:
+        if monitor.alarmed_at is not None and not self._alarm_told:
             self._alarm_told = True
-            self._print(verdict(alarm, monitor.rounds))
+            self._print(verdict(monitor.alarm, monitor.rounds))
         if monitor.rounds % self._every == 0:
-            self._print(line(monitor.current(draws=0), faults))
+            self._print(line(monitor.current(draws=0)))
+
+    def found(self, faults: Faults) -> None:
+        """Faults have been found: outside terminals, a line for each of the first few of a kind."""
+        if not self._console.is_terminal:
+            for fault in faults.first[self._faults_told :]:
+                self._print(f"line {fault.line}: {fault.kind}: {fault.reason} ({faults.policy(fault.kind)})")
+        self._faults_told = len(faults.first)
 
     def tick(self, monitor: Monitor, faults: Faults, waiting: int) -> None:
         """Time has passed: in a terminal, perhaps a new page."""
@@ -75,11 +83,11 @@ class View:
             return
         self._shown = monitor.rounds + faults.total + waiting
         snapshot = monitor.current() if monitor.rounds else None
+        page = [Text(self._name, style="dim"), *_page(snapshot, monitor.rounds, box.SIMPLE)]
         if snapshot is not None:
             self._trail.append(snapshot.alarm.log10_e)
-        page = [Text(self._name, style="dim"), *_page(snapshot, monitor.rounds, box.SIMPLE)]
-        if len(self._trail) > 1:
-            page.append(Text(f"e-value so far    {spark(self._trail)}", style="dim"))
+            value, top = e_value(snapshot.alarm.log10_e), -log10(snapshot.alarm.rate)
+            page.append(Text(f"e-value {value}  {spark(self._trail, top)}  (alarm at {10**top:.3g})", style="dim"))
         page.append(Text(_asides(faults, waiting) + "  Ctrl-C ends the watch.", style="dim"))
         self._live.update(Group(*page), refresh=True)
         taken = time.monotonic() - begin
@@ -106,14 +114,13 @@ def plain(report: WatchReport) -> str:
     return "\n".join(row.rstrip() for row in capture.get().splitlines())
 
 
-def line(snapshot: Snapshot, faults: Faults) -> str:
+def line(snapshot: Snapshot) -> str:
     """The snapshot in one line."""
     cells = "" if snapshot.cells is None else f" on {snapshot.cells} cells"
-    faulty = f"  faults {faults.total}" if faults.total else ""
     return (
         f"row {snapshot.rounds}  dtc {snapshot.dtc.value:.4f}  smcal {snapshot.smcal.value:.4f}  "
         f"ece {snapshot.ece.value:.4f}  cdl {snapshot.cdl.value:.4f}{cells}  "
-        f"e-value {e_value(snapshot.alarm.log10_e)}{faulty}"
+        f"e-value {e_value(snapshot.alarm.log10_e)}"
     )
 
 
@@ -141,15 +148,15 @@ def e_value(log10_e: float) -> str:
     return f"{10**log10_e:.3g}" if log10_e < 6 else f"10^{log10_e:.0f}"
 
 
-def spark(values: deque[float]) -> str:
-    """Bars between the least and the largest; what is infinite is as high as they get.
+def spark(values: Iterable[float], top: float) -> str:
+    """Bars for powers of ten, from a tenth or less up to the alarm (`top`), or to the highest where that is higher.
 
-    >>> spark(deque([0.0, 1.0, 2.0, float("inf")]))
-    '▁▅██'
+    >>> spark([-1.0, 0.0, 1.0, 2.0], top=2.0), spark([0.0, float("inf")], top=2.0)
+    ('▁▃▆█', '▃█')
     """
-    finite = [value for value in values if not isinf(value)] or [0.0]
-    low, span = min(finite), max(finite) - min(finite)
-    steps = [1.0 if isinf(value) else (value - low) / span if span else 0.0 for value in values]
+    shown = list(values)
+    high = max([top, *(value for value in shown if not isinf(value))])
+    steps = [min(max((value + 1) / (high + 1), 0.0), 1.0) for value in shown]
     return "".join(_BARS[int(step * (len(_BARS) - 1) + 0.5)] for step in steps)
 
 
@@ -202,9 +209,9 @@ def _asides(faults: Faults, waiting: int) -> str:
 
 
 def _report(report: WatchReport, frame: box.Box) -> RenderableType:
-    ended = "ended" if report.finished else "goes on, unwatched"
+    where = "to its end, line" if report.finished else "up to line"
     parts: list[RenderableType] = [
-        Text(f"{report.source} {ended} after {report.lines:,} lines and {report.rounds:,} rows.", style="dim"),
+        Text(f"{report.source}, {where} {report.lines:,}: {report.rounds:,} rows.", style="dim"),
         *_page(report.snapshot, report.rounds, frame),
     ]
     if report.waiting:

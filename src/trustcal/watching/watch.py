@@ -213,10 +213,11 @@ def _followed(
 
 def _feed(watched: _Watch, pairs: list[Pair], view: View) -> None:
     """Feed pairs, stopping where the view wants to show something."""
+    view.found(watched.faults)
     while pairs:
         now, pairs = pairs[: view.until_next(watched.monitor)], pairs[view.until_next(watched.monitor) :]
         watched.monitor.learn_many([q for q, _ in now], [y for _, y in now])
-        view.fed(watched.monitor, watched.faults)
+        view.fed(watched.monitor)
 
 
 def _begun(columns: Columns, pending: int, monitor: Monitor, state: Path | None) -> _Watch:
