@@ -56,7 +56,7 @@ def grown(count: int, factors: Any, wealth: Any, units: Any, clock: Any) -> floa
     for b in range(count):
         # Next to a unit of wealth the share is nothing; rounding it away only lowers the wealth.
         value = (wealth[b] + share if units[b] == 0 else wealth[b]) * factors[b]
-        if value >= LARGE:
+        while value >= LARGE:
             value /= LARGE
             units[b] += 1
         while units[b] > 0 and value < 1.0:

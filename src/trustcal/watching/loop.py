@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.2
 """Seconds between looks at a stream that has nothing new."""
-SAVING = 5.0
-"""Seconds between saved states."""
 _STATE_VERSION = 1
 _FIELDS = ("columns", "pending", "position", "header", "delimiter", "counts", "first", "waiting", "monitor")
 
@@ -149,6 +147,7 @@ def watch(
     follow: bool = True,
     replay: bool = False,
     pending: int = 1000,
+    save_seconds: float = 5.0,
     every: int = 1000,
     console: Console | None = None,
 ) -> WatchReport:
@@ -159,7 +158,7 @@ def watch(
     id; at most `pending` predictions wait.  What is no row is counted, and the stream goes on.
 
     SIGINT and SIGTERM end it in order.  With `state`, everything counted and the place in the stream are saved there
-    together, every few seconds and at the end; where the file exists, the watch goes on from it, and neither loses a
+    together, every `save_seconds` and at the end; where the file exists, the watch goes on from it, and neither loses a
     row nor counts one twice, however it was stopped.  The columns, `pending` and the monitor's settings must then be
     the same.  A file must begin with what was counted.  A pipe brings new rows, under a header of their own; with
     `replay` it brings all rows again, and those counted are passed over.
@@ -180,7 +179,7 @@ def watch(
         elif watched.resumed is not None:
             watched.format = None
         try:
-            finished = _followed(chunks, watched, view, state, interrupted)
+            finished = _followed(chunks, watched, view, state, save_seconds, interrupted)
         except ValueError:
             if watched.format is not None:  # else the stream was refused at its first line, and nothing was counted
                 _save(watched, state)
@@ -193,10 +192,15 @@ def watch(
 
 
 def _followed(
-    chunks: Chunks, watched: _Watch, view: View, state: str | Path | None, interrupted: threading.Event
+    chunks: Chunks,
+    watched: _Watch,
+    view: View,
+    state: str | Path | None,
+    save_seconds: float,
+    interrupted: threading.Event,
 ) -> bool:
     """Feed the monitor until the end of the stream (True) or an interrupt (False)."""
-    save_at = time.monotonic() + SAVING
+    save_at = time.monotonic() + save_seconds
     while not interrupted.is_set():
         chunk = chunks.read(PATIENCE)
         if chunk == b"":
@@ -207,7 +211,7 @@ def _followed(
         view.tick(watched.monitor, watched.faults, len(watched.waiting))
         if time.monotonic() >= save_at:
             _save(watched, state)
-            save_at = time.monotonic() + SAVING
+            save_at = time.monotonic() + save_seconds
     return False
 
 
