@@ -301,6 +301,20 @@ def test_what_is_no_table_is_refused(tmp_path: Path, text: str, message: str) ->
 def test_other_refusals(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be read: No such file"):
         watched(tmp_path / "no.csv")
+    with pytest.raises(ValueError, match="cannot be followed: it is a folder"):
+        watched(tmp_path)
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ValueError, match="is no regular file: lead it into the standard input"):
+        watched(tmp_path / "pipe.csv")
+    (tmp_path / "rows.csv").write_text(csv_of(rows(3)))
+    for state in (tmp_path, tmp_path / "no" / "state.json"):
+        with pytest.raises(ValueError, match="cannot be written: name a file in a folder that exists"):
+            watched(tmp_path / "rows.csv", state)
+    with pytest.raises(ValueError, match="the state must be a file of its own"):
+        watched(tmp_path / "rows.csv", tmp_path / "no" / ".." / "rows.csv")
+    (tmp_path / "rows.csv.gz").write_bytes(b"\x1f\x8b\n")
+    with pytest.raises(ValueError, match="the first line is not UTF-8 text"):
+        watched(tmp_path / "rows.csv.gz")
     with pytest.raises(ValueError, match="columns must be different"):
         watch("-", prediction="p", outcome="p", monitor=Monitor())
     empty = tmp_path / "empty.csv"
@@ -468,14 +482,14 @@ def test_lines_outside_terminals_and_an_alarm_when_it_comes(tmp_path: Path) -> N
     assert monitor.alarm.failed_at == 26
 
 
-def test_a_terminal_shows_a_page_and_then_the_report(tmp_path: Path) -> None:
-    file, out = tmp_path / "[bold].csv", io.StringIO()
+def test_a_terminal_shows_a_page_and_then_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, out = Path("[bold].csv"), io.StringIO()
     file.write_text(csv_of(rows(300)))
     console = Console(file=out, force_terminal=True, width=100, height=40)
     watch(file, prediction="p", outcome="y", monitor=Monitor(window=WINDOW), follow=False, console=console)
     shown = out.getvalue()
-    assert "[bold].csv" in shown
-    assert "to its end, line 301: 300 rows." in " ".join(shown.split())
+    assert "[bold].csv, to its end, line 301: 300 rows." in shown
     assert shown.index("if calibrated") < shown.index("to its end") < shown.rindex("if calibrated")
 
 

@@ -53,6 +53,9 @@ class FileChunks(Chunks):
     """A file that grows at its end, if `follow`; else it is taken as finished."""
 
     def __init__(self, path: Path, follow: bool) -> None:
+        if path.exists() and not path.is_file():
+            what = "is a folder" if path.is_dir() else 'is no regular file: lead it into the standard input, "-"'
+            raise ValueError(f"{path} cannot be followed: it {what}.")
         try:
             self._file = path.open("rb")
         except OSError as error:

@@ -89,6 +89,10 @@ class _Watch:
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r")
         except UnicodeDecodeError:
+            if self.format is None:
+                raise ValueError(
+                    f"the first line is not UTF-8 text: {line[:20]!r}. Watch plain CSV or JSON lines."
+                ) from None
             return (Fault("unreadable line", number, "not UTF-8"),)
         if not text.strip():
             return ()
@@ -96,6 +100,8 @@ class _Watch:
             self.format = Format.of(text, self.columns)
             if self.format.header is not None:
                 return ()
+        if self.columns.row_id is None and (pair := self.format.plain_pair(text)) is not None:
+            return (pair,)
         row = self.format.row(text, number)
         if isinstance(row, Row) and self.columns.row_id is None:
             assert row.prediction is not None
@@ -170,6 +176,8 @@ def watch(
         raise ValueError(f"the columns must be different, but are {', '.join(columns.names)}.")
     checked_count("pending", pending)
     checked_count("every", every)
+    if state is not None and Path(state).resolve() == Path(source).resolve():
+        raise ValueError(f"the state must be a file of its own, but {state} is the stream.")
     name = "the standard input" if str(source) == "-" else str(source)
     watched = _begun(columns, pending, monitor, None if state is None else Path(state))
     view = View(name, every, console)
@@ -226,6 +234,8 @@ def _feed(watched: _Watch, pairs: list[Pair], view: View) -> None:
 
 def _begun(columns: Columns, pending: int, monitor: Monitor, state: Path | None) -> _Watch:
     """A new watch, or the one that was saved, if it is the same."""
+    if state is not None and (state.is_dir() or not state.parent.is_dir()):
+        raise ValueError(f"{state} cannot be written: name a file in a folder that exists.")
     if state is None or not state.exists():
         return _Watch(columns, pending, monitor)
     watched = _Watch.from_json(state.read_text(encoding="utf-8"))

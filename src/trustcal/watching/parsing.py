@@ -142,6 +142,20 @@ class Format:
                 )
         return cls(columns, tuple(header), delimiter)
 
+    def plain_pair(self, text: str) -> tuple[float, bool] | None:
+        """The pair on a line like nearly all: CSV without quotes, with an outcome of 0 or 1.  None for `row` to look."""
+        if self.header is None or '"' in text or "_" in text:
+            return None
+        cells = text.split(self.delimiter)
+        if len(cells) != len(self.header):
+            return None
+        outcome = cells[self.header.index(self.columns.outcome)]
+        try:
+            prediction = float(cells[self.header.index(self.columns.prediction)])
+        except ValueError:
+            return None
+        return (prediction, outcome == "1") if 0 <= prediction <= 1 and outcome in ("0", "1") else None
+
     def row(self, text: str, line: int) -> Row | Fault:
         """What the line says, or what is wrong with it.  O(length)."""
         try:

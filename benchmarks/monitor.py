@@ -1,0 +1,88 @@
+"""What does it cost to watch a stream: a row, a look at it, a saved state?
+
+    python -m benchmarks.monitor
+
+Rows are fed one by one (plain Python), in batches (compiled), and as lines of a CSV file through `watch`.  Their
+yardstick is the work that no monitor can avoid: `float` on the two fields of a line, split in Python.  A look at the window is
+measured in sorts of the window; floors are most of it.  Trust the ratios, which come from the same run.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.timing import seconds
+from trustcal.monitoring import Monitor
+from trustcal.watching import watch
+
+
+def feeding(table: Table) -> None:
+    rng = np.random.default_rng(0)
+    n = 200_000
+    q = rng.beta(2, 5, n)
+    y = rng.random(n) < q
+    lines = [f"{a},{b}" for a, b in zip(q.tolist(), y.astype(int).tolist(), strict=True)]
+
+    def split() -> None:
+        for line in lines:
+            a, b = line.split(",")
+            float(a), float(b)
+
+    def one_by_one() -> None:
+        monitor = Monitor()
+        for a, b in zip(q[:20_000].tolist(), y[:20_000].tolist(), strict=True):
+            monitor.learn_one(a, b)
+
+    def followed() -> None:
+        quiet = Console(file=io.StringIO())
+        watch(file, prediction="p", outcome="y", monitor=Monitor(), follow=False, every=n, console=quiet)
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "rows.csv"
+        file.write_text("p,y\n" + "\n".join(lines) + "\n")
+        yardstick = seconds(split) / n
+        for name, cost in (
+            ("two floats from a line", yardstick),
+            ("learn_one", seconds(one_by_one, repeat=3) / 20_000),
+            ("learn_many", seconds(lambda: Monitor().learn_many(q, y)) / n),
+            ("watch a CSV file", seconds(followed, repeat=3) / n),
+        ):
+            table.add_row("a row", name, f"{1 / cost:,.0f} rows/s", f"{cost / yardstick:.2f} × two floats from a line")
+    table.add_section()
+
+
+def looking(table: Table) -> None:
+    rng = np.random.default_rng(1)
+    for window in (100, 1000, 10_000, 100_000):
+        q = rng.beta(2, 5, window)
+        y = rng.random(window) < q
+        monitor = Monitor(window=window)
+        monitor.learn_many(q, y)
+        sort = seconds(lambda q=q: np.sort(q))  # type: ignore[misc]
+        for name, cost in (
+            ("measures", seconds(lambda monitor=monitor: monitor.current(draws=0))),  # type: ignore[misc]
+            ("measures and floors", seconds(lambda monitor=monitor: monitor.current(), repeat=2)),  # type: ignore[misc]
+            ("to_json", seconds(monitor.to_json)),
+        ):
+            ratio = f"{cost / sort:,.0f} × np.sort of the window"
+            table.add_row(f"a look at {window:,} rows", name, f"{1000 * cost:,.2f} ms", ratio)
+        table.add_section()
+
+
+def main() -> None:
+    table = Table(title="The cost of watching")
+    for header in ("for", "what", "cost", "ratio"):
+        table.add_column(header, justify="left" if header in ("for", "what") else "right")
+    feeding(table)
+    looking(table)
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
