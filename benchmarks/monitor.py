@@ -3,8 +3,8 @@
     python -m benchmarks.monitor
 
 Rows are fed one by one (plain Python), in batches (compiled), and as lines of a CSV file through `watch`.  Their
-yardstick is the work that no monitor can avoid: `float` on the two fields of a line, split in Python.  A look at the window is
-measured in sorts of the window; floors are most of it.  Trust the ratios, which come from the same run.
+yardstick is the work that no monitor can avoid: `float` on the two fields of a line, split in Python.  A look at the
+window is measured in sorts of the window; floors are most of it.  Trust the ratios, which come from the same run.
 """
 
 from __future__ import annotations

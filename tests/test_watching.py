@@ -330,6 +330,19 @@ def test_delimiters(delimiter: str) -> None:
     assert form.row(delimiter.join(["1", "0.5", "t"]), 9) == Row(9, "", 0.5, True)
 
 
+@given(
+    st.lists(st.sampled_from('0.19_e-+n ,;"x\t'), max_size=8).map("".join),
+    st.sampled_from(["1", "0", "yes", " 1", "", "2"]),
+)
+def test_the_quick_way_agrees_with_the_careful_one(prediction: str, outcome: str) -> None:
+    form = Format.of("p,y", Columns("p", "y", None))
+    for text in (f"{prediction},{outcome}", f"0{prediction},1", "0.5,1"):
+        quick, careful = form.plain_pair(text), form.row(text, 1)
+        if quick is not None:
+            assert careful == Row(1, "", *quick)
+    assert form.plain_pair("0.5,1") == (0.5, True)
+
+
 # --- outcomes that come later ----------------------------------------------------------------------------------------
 
 

@@ -214,9 +214,9 @@ class Monitor:
 
         def reading(statistic: Statistic, value: float) -> Reading:
             if draws == 0:
-                return Reading(value, None, None)
+                return Reading(float(value), None, None)
             floor = sampling_floor(q, statistic, draws=draws, rng=rng)
-            return Reading(value, floor.mean, floor.quantile_95)
+            return Reading(float(value), floor.mean, floor.quantile_95)
 
         return Snapshot(
             rounds=self.rounds,

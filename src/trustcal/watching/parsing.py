@@ -143,7 +143,7 @@ class Format:
         return cls(columns, tuple(header), delimiter)
 
     def plain_pair(self, text: str) -> tuple[float, bool] | None:
-        """The pair on a line like nearly all: CSV without quotes, with an outcome of 0 or 1.  None for `row` to look."""
+        """The pair on a line like nearly all, CSV without quotes and an outcome of 0 or 1; None where `row` must look."""
         if self.header is None or '"' in text or "_" in text:
             return None
         cells = text.split(self.delimiter)
