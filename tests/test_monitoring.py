@@ -318,3 +318,10 @@ def test_nothing_to_measure_yet_and_other_states() -> None:
         Monitor().current()
     with pytest.raises(ValueError, match="not that of a Monitor"):
         Monitor.from_json("{}")
+    state = json.loads(Monitor().to_json())
+    del state["bets"]["seen"]
+    with pytest.raises(ValueError, match="the state's bets are damaged: seen"):
+        Monitor.from_json(json.dumps(state))
+    state = json.loads(Monitor().to_json()) | {"predictions": [1.5], "outcomes": "1"}
+    with pytest.raises(ValueError, match="predictions must be probabilities"):
+        Monitor.from_json(json.dumps(state))

@@ -282,7 +282,7 @@ def test_json_lines(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("q,y\n0.5,1\n", "must name a column 'p' once, but names it 0 times"),
-        ("P,y\n0.5,1\n", r"names it 0 times\."),
+        ("P,y\n0.5,1\n", r"rows.csv: .* names it 0 times\. Did you mean 'P'\?"),
         ("p,p,y\n0.5,0.5,1\n", "names it 2 times"),
         ('{"q": 0.5, "y": 1}\n', "the first line has no 'p': its names are q, y"),
         ('{"p": 0.5, "y"\n', "begins like JSON but is none"),

@@ -129,7 +129,7 @@ class Bets:
         n, size, level = self.clocks[table]
         return 1.0 if n == 0 else (2 * size - 1 - n) / (size * ((level + 1) * (level + 2))) + 1 / (level + 2)
 
-    def fields(self) -> dict[str, object]:
+    def fields(self) -> dict[str, Any]:
         """The state, for JSON, which has no infinity."""
         worth = [None if isinf(value) else value for value in self.worth]
         return {
@@ -142,8 +142,11 @@ class Bets:
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
-        """The bets whose state `fields` gave."""
+        """The bets whose state `fields` gave, or a refusal."""
         bets = cls()
+        for name, mine in bets.fields().items():
+            if np.shape(fields.get(name, ())) != np.shape(mine):
+                raise ValueError(f"the state's bets are damaged: {name} is not what Monitor.to_json gave.")
         bets.wealth, bets.units, bets.seen = fields["wealth"], fields["units"], fields["seen"]
         bets.worth = [inf if value is None else value for value in fields["worth"]]
         levels = [max(n.bit_length() - 1, 0) for n in fields["rounds"]]

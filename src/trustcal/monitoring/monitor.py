@@ -262,12 +262,11 @@ class Monitor:
         """
         state = loaded(text, "Monitor", _STATE_VERSION, _FIELDS)
         monitor = cls(window=state["window"], decay=state["decay"], alarm_rate=state["alarm_rate"])
-        monitor.rounds, monitor.alarmed_at, monitor._failed_at = (
-            state["rounds"],
-            state["alarmed_at"],
-            state["failed_at"],
-        )
-        monitor._q.extend(state["predictions"])
-        monitor._y.extend(y == "1" for y in state["outcomes"])
+        monitor.rounds = checked_count("rounds", state["rounds"], least=0)
+        monitor.alarmed_at, monitor._failed_at = state["alarmed_at"], state["failed_at"]
+        if state["predictions"] or state["outcomes"]:
+            y, q, _ = checked_rows([int(y) for y in state["outcomes"]], state["predictions"], None, ("y", "q"))
+            monitor._q.extend(q.tolist())
+            monitor._y.extend(y.tolist())
         monitor._bets = Bets.from_fields(state["bets"])
         return monitor

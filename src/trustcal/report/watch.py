@@ -128,7 +128,7 @@ def verdict(alarm: Alarm, rounds: int) -> str:
     """Whether to go on believing the stream, in a sentence or two."""
     if alarm.alarmed_at is None:
         return (
-            f"No alarm in {rounds:,} rows. Bets against calibration are worth {e_value(alarm.log10_e)} per unit; "
+            f"No alarm in {_rows(rounds)}. Bets against calibration are worth {e_value(alarm.log10_e)} per unit; "
             f"a calibrated stream ever reaches {1 / alarm.rate:g} with probability at most {alarm.rate:g}."
         )
     since = f"ALARM at row {alarm.alarmed_at:,}"
@@ -175,7 +175,7 @@ def _page(snapshot: Snapshot | None, rounds: int, frame: box.Box) -> list[Render
 def _measures(snapshot: Snapshot, frame: box.Box) -> Table:
     weighed = round(snapshot.effective_rows) != snapshot.rows
     worth = f", worth {snapshot.effective_rows:,.0f} equal ones" if weighed else ""
-    caption = f"last {snapshot.rows:,} rows{worth}"
+    caption = f"last {_rows(snapshot.rows)}{worth}"
     table = Table(box=frame)
     table.add_column(caption)
     for header in ("now", "if calibrated", "95 % below"):
@@ -203,6 +203,10 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
 
 
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
 def _asides(faults: Faults, waiting: int) -> str:
     total = faults.total
     return f"{total:,} fault{'s' * (total != 1)}." + (f"  {waiting:,} predictions wait." if waiting else "")
@@ -211,7 +215,7 @@ def _asides(faults: Faults, waiting: int) -> str:
 def _report(report: WatchReport, frame: box.Box) -> RenderableType:
     where = "to its end, line" if report.finished else "up to line"
     parts: list[RenderableType] = [
-        Text(f"{report.source}, {where} {report.lines:,}: {report.rounds:,} rows.", style="dim"),
+        Text(f"{report.source}, {where} {report.lines:,}: {_rows(report.rounds)}.", style="dim"),
         *_page(report.snapshot, report.rounds, frame),
     ]
     if report.waiting:

@@ -188,10 +188,11 @@ def watch(
             watched.format = None
         try:
             finished = _followed(chunks, watched, view, state, save_seconds, interrupted)
-        except ValueError:
-            if watched.format is not None:  # else the stream was refused at its first line, and nothing was counted
-                _save(watched, state)
-                view.close(_report(name, watched, finished=False))
+        except ValueError as error:
+            if watched.format is None:  # refused at its first line: nothing was counted
+                raise ValueError(f"{name}: {error}") from None
+            _save(watched, state)
+            view.close(_report(name, watched, finished=False))
             raise
         _save(watched, state)
         report = _report(name, watched, finished)

@@ -134,8 +134,9 @@ class Format:
         header = [name.strip() for name in read[delimiter]]
         for name in columns.names:
             if header.count(name) != 1:
-                close = difflib.get_close_matches(name, header, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close and close[0] != name else ""
+                lower = {other.lower(): other for other in header if other != name}
+                close = difflib.get_close_matches(name.lower(), list(lower), n=1)
+                hint = f" Did you mean {lower[close[0]]!r}?" if close else ""
                 raise ValueError(
                     f"the first line must name a column {name!r} once, but names it {header.count(name)} times.{hint} "
                     f"It is: {first[:200]!r}."
@@ -143,7 +144,7 @@ class Format:
         return cls(columns, tuple(header), delimiter)
 
     def plain_pair(self, text: str) -> tuple[float, bool] | None:
-        """The pair on a line like nearly all, CSV without quotes and an outcome of 0 or 1; None where `row` must look."""
+        """The pair on a line like most, CSV without quotes and an outcome of 0 or 1; None where `row` must look."""
         if self.header is None or '"' in text or "_" in text:
             return None
         cells = text.split(self.delimiter)
