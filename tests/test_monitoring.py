@@ -216,6 +216,20 @@ def test_one_by_one_or_many_or_saved_in_between(rows: Rows, data: st.DataObject)
     assert single.to_json() == many.to_json()
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, Fraction, float])
+def test_numbers_of_any_kind(kind: Callable[[float], float]) -> None:
+    monitor = Monitor()
+    monitor.learn_one(kind(0.25), np.True_)
+    monitor.learn_one(kind(1), kind(1.0))
+    assert monitor.to_json() == fed_by([0.25, 1.0], [1, 1]).to_json()
+
+
+def fed_by(q: list[float], y: list[int]) -> Monitor:
+    monitor = Monitor()
+    monitor.learn_many(q, y)
+    return monitor
+
+
 def test_compiled_code_gives_the_same_bits() -> None:
     q, y = stream(3, 3000, lambda q: q**1.3)
     q[::7] = q[::7].round(1)
@@ -299,6 +313,9 @@ def test_settings_are_checked(settings_: dict[str, float], message: str) -> None
     [
         (1.2, 0, r"predictions must be probabilities in \[0, 1\]"),
         (float("nan"), 0, "predictions must not be missing or NaN"),
+        (None, 0, "predictions must not be missing or NaN"),
+        ("0.5", 0, "q must hold numbers"),
+        (0.5, None, "outcomes must be 0 or 1"),
         (0.5, 0.5, "outcomes must be 0 or 1"),
         (1, 0.3, "q and y|y and q|swapped"),
     ],

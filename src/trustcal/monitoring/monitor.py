@@ -6,7 +6,7 @@ import json
 from collections import deque
 from dataclasses import asdict, dataclass
 from math import ceil, inf, isinf, log
-from typing import Self, final
+from typing import Self, SupportsFloat, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -152,11 +152,12 @@ class Monitor:
         kept = f"window={self.window}" if self.decay is None else f"decay={self.decay}"
         return f"Monitor({kept}, alarm_rate={self.alarm_rate}, rounds={self.rounds})"
 
-    def learn_one(self, q: float, y: bool | int | float) -> None:
+    def learn_one(self, q: SupportsFloat, y: SupportsFloat) -> None:
         """The next prediction and its outcome.  O(1)."""
-        if not (0 <= q <= 1 and (y == 0 or y == 1)):
-            self.learn_many([q], [y])  # says what is wrong
-        self._feed([float(q) + 0.0], [y == 1])
+        if isinstance(q, float | int) and 0 <= q <= 1 and (y == 0 or y == 1):
+            self._feed([float(q) + 0.0], [bool(y == 1)])
+        else:
+            self.learn_many(np.array([q]), np.array([y]))  # takes other numbers, or says what is wrong
 
     def learn_many(self, q: ArrayLike, y: ArrayLike) -> None:
         """The next rows, in their order: the same, to the last bit, as `learn_one` on each in turn.  O(n)."""
