@@ -67,7 +67,7 @@ class Bet:
 
 @final
 class Bets:
-    """All bets on a stream.  A round costs about two dozen multiplications, the state is some 300 numbers."""
+    """All bets on a stream.  A round costs some thirty multiplications, the state is some 400 numbers."""
 
     def __init__(self) -> None:
         most = max(_COUNTS)

@@ -123,7 +123,7 @@ class Monitor:
     >>> print(monitor.alarm.pays)
     predictions are too high: the odds are 1/2 of those predicted
 
-    O(1) per row; memory for the window (with decay, for 28/(1 − decay) rows) and 300 numbers more.
+    O(1) per row; memory for the window (with decay, for 28/(1 − decay) rows) and 400 numbers more.
     """
 
     def __init__(self, *, window: int | None = None, decay: float | None = None, alarm_rate: float = 0.01) -> None:
