@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trustcal import guarantees, instances
+    from trustcal import guarantees, inference, instances
     from trustcal.auditing import Audit, audit
     from trustcal.decisions import DecisionProblem, threshold, umbrella
     from trustcal.measures.continuous import smcal, smcal_witness, ssce, ssce_estimate
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trustcal.measures.kernel_smoothing import smece, smece_curve
     from trustcal.measures.rounding import rounding_effect
     from trustcal.measures.transport import dtc, dtc_witness
+    from trustcal.monitoring import Monitor
     from trustcal.noise import (
         ClampedGaussian,
         ClampedLaplace,
@@ -39,6 +40,7 @@ __all__ = [
     "ClampedGaussian",
     "ClampedLaplace",
     "DecisionProblem",
+    "Monitor",
     "OnlineSmoother",
     "Predictor",
     "RandomRounding",
@@ -56,6 +58,7 @@ __all__ = [
     "dtc_witness",
     "ece",
     "guarantees",
+    "inference",
     "instances",
     "perturb",
     "read",
@@ -78,6 +81,7 @@ _ROOM = {
     "ClampedGaussian": "noise",
     "ClampedLaplace": "noise",
     "DecisionProblem": "decisions",
+    "Monitor": "monitoring",
     "OnlineSmoother": "smoothing",
     "Predictor": "predictor",
     "RandomRounding": "noise",
@@ -95,6 +99,7 @@ _ROOM = {
     "dtc_witness": "measures.transport",
     "ece": "measures.decision",
     "guarantees": "guarantees",
+    "inference": "inference",
     "instances": "instances",
     "perturb": "smoothing",
     "read": "sources",
