@@ -69,14 +69,14 @@ def _rounded(fold: Fold) -> Fitted:
 METHODS: Final = (
     Method("none", lambda _: Fitted(lambda q: q), needs_outcomes=False),
     Method(
-        "uniform noise",
+        "uniform",
         _noised(lambda eps: UniformNoise.for_distance(eps, "cdl")),
         needs_outcomes=False,
         eligible=False,
     ),
-    Method("Laplace noise (paper)", _noised(TruncatedLaplace.paper), needs_outcomes=False, eligible=False),
+    Method("Laplace (paper)", _noised(TruncatedLaplace.paper), needs_outcomes=False, eligible=False),
     Method(
-        "Gaussian noise",
+        "Gaussian",
         _noised(lambda eps: ClampedGaussian.for_distance(eps, "cdl")),
         needs_outcomes=False,
         eligible=False,
@@ -87,6 +87,7 @@ METHODS: Final = (
     Method("beta", _mapped(recalibrators.beta), needs_outcomes=True),
     Method("isotonic", _mapped(recalibrators.isotonic), needs_outcomes=True),
     Method("histogram", _mapped(recalibrators.histogram), needs_outcomes=True),
+    Method("Venn–Abers", _mapped(recalibrators.venn_abers), needs_outcomes=True),
     Method("constant", _mapped(recalibrators.constant), needs_outcomes=True, eligible=False),
 )
 """In the order of the table; among those that may be recommended, from the simplest to the least simple."""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
+from trustcal.kernels.venn_abers import raised
 from trustcal.predictor import Predictor
 from trustcal.rows import run_starts
 
@@ -54,7 +55,7 @@ def platt(train: Predictor) -> Map:
 
 
 def beta(train: Predictor) -> Map:
-    """Two slopes and an intercept; a slope that comes out negative is left out, as Kull et al. do, and the rest refitted.
+    """Two slopes and an intercept; a slope that comes out negative is left out, as Kull et al. do, the rest fitted again.
 
     O(n) for each of a few Newton steps.
     """
@@ -87,7 +88,7 @@ def isotonic(train: Predictor) -> Map:
 
 
 def histogram(train: Predictor) -> Map:
-    """The frequency in each of `suggested_cells` cells of equal mass, cut half-way between neighbouring values.  O(n)."""
+    """The frequency in each of `suggested_cells` cells of equal mass, cut half-way between neighbours.  O(n)."""
     cells = train.suggested_cells
     middle = np.cumsum(train.mass) - train.mass / 2
     starts = run_starts(np.minimum(np.floor(middle * cells), cells - 1))
@@ -96,14 +97,47 @@ def histogram(train: Predictor) -> Map:
     return lambda p: frequency[np.searchsorted(cuts, p)]
 
 
+def venn_abers(train: Predictor) -> Map:
+    """Isotonic regression with the row itself among the others, once as a 0 and once as a 1: p0 ≤ p1, merged into one.
+
+        p' = p1 / (1 − p0 + p1)
+
+    Unlike isotonic regression it never says 0 or 1, and it is careful where rows are few.
+
+    >>> q = Predictor.from_samples([0, 0, 1, 1], [0.2, 0.2, 0.9, 0.9])
+    >>> venn_abers(q)(np.array([0.2, 0.5, 0.9]))
+    array([0.25, 0.5 , 0.75])
+
+    O(n).
+    """
+    rows, positive = train.mass * _rows(train), train.positive * _rows(train)
+    sweep = raised.on(len(train))
+    # Exchanging the outcomes and the order of values exchanges p1 and 1 − p0; beyond the last value p1 is 1.
+    p1 = np.append(sweep(rows, positive), 1.0)
+    p0 = 1 - np.append(sweep(rows[::-1], (rows - positive)[::-1]), 1.0)
+
+    def merged(p: FloatArray) -> FloatArray:
+        above = p1[np.searchsorted(train.p, p)]
+        below = p0[len(train) - np.searchsorted(train.p, p, side="right")]
+        return np.asarray(above / (1 - below + above))
+
+    return merged
+
+
 def constant(train: Predictor) -> Map:
     """The base rate, whatever the prediction.  O(n)."""
     return lambda p: np.full_like(p, train.base_rate)
 
 
+def _rows(train: Predictor) -> float:
+    """What the rows are worth."""
+    assert train.effective_rows is not None, "recalibrators are fitted to rows"
+    return train.effective_rows
+
+
 def _inside(train: Predictor) -> Map:
     """Predictions taken away from 0 and 1, by half a row."""
-    least = 0.5 / (train.effective_rows or len(train))
+    least = 0.5 / _rows(train)
     return lambda p: np.clip(p, least, 1 - least)
 
 
@@ -118,9 +152,8 @@ def _logit(train: Predictor) -> Map:
 
 
 def _logistic(features: FloatArray, train: Predictor, start: FloatArray) -> FloatArray:
-    """The most likely coefficients, by Newton's method with halved steps; least in norm where they are not unique."""
-    n = train.effective_rows or len(train)
-    negative = train.mass - train.positive
+    """The most likely coefficients, by Newton's method, with steps halved until they help."""
+    n, negative = _rows(train), train.mass - train.positive
     came, stayed = n * train.positive.sum(), n * negative.sum()
     target = (train.positive * (came + 1) / (came + 2) + negative / (stayed + 2)) / train.mass
 
@@ -134,12 +167,12 @@ def _logistic(features: FloatArray, train: Predictor, start: FloatArray) -> Floa
         slope = features.T @ (train.mass * (p - target))
         curvature = features.T @ (features * (train.mass * p * (1 - p))[:, None])
         step = np.linalg.lstsq(curvature, slope, rcond=1e-12)[0]
-        for _ in range(40):
+        while slope @ step > 1e-16:  # twice what the step promises: beyond this there is rounding only
             new = loss(found - step)
             if new < least:
                 break
             step = step / 2
         else:
-            return found
+            break
         found, least = found - step, new
     return found
