@@ -1,4 +1,9 @@
-"""Which method to recommend: the simplest of those that the data cannot tell from the best."""
+"""Which method to recommend: the simplest of those that the data cannot tell from the best.
+
+The measure is regret: what believing a method's predictions loses against believing those of the best other method, in
+the user's problem or for whoever loses most.  CDL alone would not do.  It asks how far predictions can be taken at
+their word, and those of the constant can; regret asks also what they leave unsaid.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +22,11 @@ FloatArray = NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """What a method did on each fold: smaller is better."""
+    """What a method lost on each fold."""
 
     name: str
     eligible: bool
-    loss: FloatArray
-    score: FloatArray
+    regret: FloatArray
 
 
 @final
@@ -35,51 +39,52 @@ class Choice:
     reason: str
 
 
-def choose(candidates: Sequence[Candidate], rows: Sequence[Row], loss: float, floor: float) -> Choice:
-    """Nothing, where the loss is one that a calibrated predictor would show; else the simplest that is as good as any.
+def choose(candidates: Sequence[Candidate], rows: Sequence[Row], floor: float) -> Choice:
+    """Nothing, where a calibrated predictor would show as large a CDL; else the simplest that is as good as any.
 
-    A method is as good as another where, over the folds, the mean difference is within one standard error of 0.
-    Candidates come from the simplest to the least simple, the first being to do nothing; a method whose proper score is
-    worse than doing nothing is not considered, since less information is no remedy.
+    A method is as good as the best where, over the folds, the mean difference is within one standard error of 0.
+    Candidates and their rows come from the simplest to the least simple; the first is to do nothing.
     """
-    none = candidates[0]
-    if loss <= floor:
+    none = rows[0]
+    if none.cdl <= floor:
         return Choice(
             none.name,
             "Do nothing.",
-            f"The loss, {_percent(loss)} of the payoff range, is no more than a calibrated predictor shows by chance in "
-            f"samples of this size ({_percent(floor)}).",
+            f"The CDL, {_percent(none.cdl)} of the payoff range, may be chance: of calibrated predictors one in 20 "
+            f"shows more in as many rows ({_percent(floor)}).",
         )
-    useful = [one for one in candidates if one.eligible and not _worse(one.score, none.score)]
-    best = min(useful, key=lambda one: float(one.loss.mean()))
-    chosen = next(one for one in useful if not _worse(one.loss, best.loss))
-    noise = next(row for row in rows if row.guarantee is not None)
-    row = next(row for row in rows if row.name == chosen.name)
-    caveat = _when_noise(noise, rows[0])
-    if chosen is none:
-        return Choice(none.name, "Do nothing.", f"On rows held out, no method lost less beyond doubt. {caveat}")
-    sentence = f"Recalibrate with outcomes, by {chosen.name}." if row.needs_outcomes else f"Use {chosen.name}."
-    return Choice(
-        chosen.name,
-        sentence,
-        f"On rows held out CDL falls from {_percent(rows[0].cdl)} to {_percent(row.cdl)} and the Brier score from "
-        f"{rows[0].brier:.4f} to {row.brier:.4f}. {caveat}",
-    )
+    eligible = [(one, row) for one, row in zip(candidates, rows, strict=True) if one.eligible]
+    best = min((one for one, _ in eligible), key=lambda one: float(one.regret.mean()))
+    row = next(row for one, row in eligible if not _worse(one.regret, best.regret))
+    where = "anyone could gain" if none.value is None else "your payoffs could gain"
+    if row is none:
+        sentence, found = "Do nothing.", f"On rows held out, {where} by other predictions no more than chance explains."
+    else:
+        sentence = f"Recalibrate with outcomes, by {row.name}." if row.needs_outcomes else f"Use {row.name}."
+        found = (
+            f"On rows held out, the most {where} by other predictions falls from {_percent(none.regret)} to "
+            f"{_percent(row.regret)} of the payoff range, CDL from {_percent(none.cdl)} to {_percent(row.cdl)}, the "
+            f"Brier score from {none.brier:.4f} to {row.brier:.4f}; nothing simpler does as well."
+        )
+    return Choice(row.name, sentence, f"{found} {_when_noise(rows)}")
 
 
 def _worse(a: FloatArray, b: FloatArray) -> bool:
     """Whether a is larger than b by more than a standard error of the mean difference."""
     difference = a - b
-    return float(difference.mean()) > float(difference.std(ddof=1)) / len(difference) ** 0.5
+    return bool(difference.mean() > difference.std(ddof=1) / np.sqrt(len(difference)))
 
 
-def _when_noise(noise: Row, none: Row) -> str:
-    assert noise.guarantee is not None
+def _when_noise(rows: Sequence[Row]) -> str:
+    """Where noise has its place: replays of real streams agree that, with outcomes at hand, recalibration beats it."""
+    guarantee, cost, name = min(
+        (row.guarantee.value, row.brier - rows[0].brier, row.name) for row in rows if row.guarantee is not None
+    )
     return (
-        f"Noise is for when no outcomes will come, or when they may turn against you: {noise.name} then guarantees "
-        f"CDL ≤ {noise.guarantee.value:.3g}, and costs {noise.brier - none.brier:.4f} of Brier score here."
+        "Noise is for when no outcomes will come, when they may turn against you, or when a worst case must be "
+        f"guaranteed: {name} noise keeps CDL ≤ {_percent(guarantee)}, at {cost:.4f} of Brier score."
     )
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{100 * share:.3g} %"

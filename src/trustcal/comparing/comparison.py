@@ -28,7 +28,9 @@ class Row:
     """What believing the predictions earns per row, in the units of the problem; None where none was given."""
     value_lost: float
     """What believing these predictions loses against believing the original ones, as a share of the payoff range:
-    in the given problem (a gain is negative), or else for the decision maker who loses most, which is never negative."""
+    in the given problem (a gain is negative), or for the decision maker who loses most by it (never negative)."""
+    regret: float
+    """The same against the best of all methods that may be recommended; what the recommendation keeps small."""
     guarantee: Bound | None
     """What holds whatever the outcomes, given a distance to calibration of at most the measured one."""
     needs_outcomes: bool
@@ -52,12 +54,8 @@ class Comparison:
     folds: int
     cells: int | None
     """ECE and CDL were taken on this many cells of equal mass; None: on the values as they are."""
-    loss: float
-    """What believing the original predictions loses: CDL, or with a problem the swap regret per payoff range."""
     floor: float
-    """What a calibrated predictor would show as its loss, by chance, in 19 of 20 samples of this size."""
-    notes: tuple[str, ...]
-    """What was left out, and why."""
+    """The CDL that a calibrated predictor would show, by chance, in 19 of 20 samples of this size."""
 
     def to_json(self) -> str:
         """All numbers, by the names of the fields; an infinite log loss is null."""

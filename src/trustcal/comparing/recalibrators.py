@@ -55,7 +55,7 @@ def platt(train: Predictor) -> Map:
 
 
 def beta(train: Predictor) -> Map:
-    """Two slopes and an intercept; a slope that comes out negative is left out, as Kull et al. do, the rest fitted again.
+    """Two slopes and an intercept; as Kull et al. do, a slope that comes out negative is left out, the rest refitted.
 
     O(n) for each of a few Newton steps.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -15,16 +15,13 @@ from trustcal.comparing.folds import Fold, pooled, split_law, split_rows
 from trustcal.comparing.methods import METHODS, Fitted, Method
 from trustcal.decisions import DecisionProblem
 from trustcal.guarantees import Bound
+from trustcal.inference import sampling_floor
+from trustcal.inference.simulation import compile_for
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, decision_loss, ece
 from trustcal.measures.scores import auc, brier, log_loss
 from trustcal.measures.transport import dtc
 from trustcal.predictor import Predictor, as_predictor
-
-Loss = Callable[[Predictor], float]
-
-DRAWS = 200
-"""So many calibrated samples stand behind the floor."""
 
 
 def compare(
@@ -59,11 +56,12 @@ def compare(
         parts = split_law(q, folds, generator)
     else:
         parts = split_rows(y_true, y_prob, sample_weight, folds, generator)
+    compile_for(("smcal", "dtc"), len(METHODS) * len(q))
     trials = [_trial(method, parts, q) for method in METHODS]
-    rows = tuple(_row(trial, q, problem) for trial in trials)
-    regret = _regret(q.sparse, problem)
-    floor = _floor(_measured(q, q.sparse), regret, generator)
-    choice = choose([_candidate(trial, q.sparse, problem) for trial in trials], rows, regret(q), floor)
+    rows = tuple(_row(trial, trials, q, problem) for trial in trials)
+    measured = _measured(q, q.sparse)
+    floor = sampling_floor(measured, "cdl", rng=generator).quantile_95
+    choice = choose([_candidate(trial, trials, problem) for trial in trials], rows, floor)
     return Comparison(
         rows=rows,
         recommended=choice.name,
@@ -71,10 +69,8 @@ def compare(
         reason=choice.reason,
         samples=q.rows or 0,
         folds=folds,
-        cells=len(_measured(q, q.sparse)) if q.sparse else None,
-        loss=regret(q),
+        cells=len(measured) if q.sparse else None,
         floor=floor,
-        notes=(),
     )
 
 
@@ -105,14 +101,9 @@ def _measured(q: Predictor, sparse: bool) -> Predictor:
     return q.coarsen(q.suggested_cells) if sparse else q
 
 
-def _row(trial: Trial, original: Predictor, problem: DecisionProblem | None) -> Row:
+def _row(trial: Trial, trials: Sequence[Trial], original: Predictor, problem: DecisionProblem | None) -> Row:
     q = trial.together
     measured = _measured(q, original.sparse)
-    if problem is None:
-        value, lost = None, decision_loss(q, [original])
-    else:
-        value = problem.value(q)
-        lost = (problem.value(original) - value) / problem.stakes if problem.stakes else 0.0
     return Row(
         name=trial.method.name,
         ece=ece(measured),
@@ -122,34 +113,23 @@ def _row(trial: Trial, original: Predictor, problem: DecisionProblem | None) -> 
         brier=brier(q),
         log_loss=log_loss(q),
         auc=auc(q),
-        value=value,
-        value_lost=lost,
+        value=None if problem is None else problem.value(q),
+        value_lost=_lost(q, [original], problem),
+        regret=_lost(q, [other.together for other in trials if other.method.eligible], problem),
         guarantee=trial.guarantee,
         needs_outcomes=trial.method.needs_outcomes,
     )
 
 
-def _regret(sparse: bool, problem: DecisionProblem | None) -> Loss:
-    """What believing a predictor loses against the best use of it, as a share of the payoff range."""
+def _lost(q: Predictor, references: Sequence[Predictor], problem: DecisionProblem | None) -> float:
+    """What believing q loses against believing the best reference, in the problem or for whoever loses most."""
     if problem is None:
-        return lambda q: cdl(_measured(q, sparse))
-    return lambda q: problem.swap_regret(_measured(q, sparse)) / problem.stakes if problem.stakes else 0.0
+        return decision_loss(q, references)
+    best = max(problem.value(reference) for reference in references)
+    return (best - problem.value(q)) / problem.stakes if problem.stakes else 0.0
 
 
-def _candidate(trial: Trial, sparse: bool, problem: DecisionProblem | None) -> Candidate:
-    """Fold by fold, what is to be small: the loss, and with it a proper score, lest predictions be made useless."""
-    if problem is None:
-        loss, score = [cdl(_measured(q, sparse)) for q in trial.said], [brier(q) for q in trial.said]
-    else:
-        loss = score = [-problem.value(q) / (problem.stakes or 1.0) for q in trial.said]
-    return Candidate(trial.method.name, trial.method.eligible, np.array(loss), np.array(score))
-
-
-def _floor(q: Predictor, regret: Loss, rng: np.random.Generator) -> float:
-    """The regret that a calibrated predictor with these predictions shows in 19 of 20 samples of this size."""
-    counts = np.rint(q.mass * (q.effective_rows or 0)).astype(np.int64)
-    seen = counts > 0
-    p, counts = q.p[seen], counts[seen]
-    mass = counts / counts.sum()
-    draws = [regret(Predictor(p, mass, rng.binomial(counts, p) / counts.sum())) for _ in range(DRAWS)]
-    return float(np.quantile(draws, 0.95))
+def _candidate(trial: Trial, trials: Sequence[Trial], problem: DecisionProblem | None) -> Candidate:
+    others = [other.said for other in trials if other.method.eligible]
+    regret = [_lost(q, [said[fold] for said in others], problem) for fold, q in enumerate(trial.said)]
+    return Candidate(trial.method.name, trial.method.eligible, np.array(regret))

@@ -1,4 +1,4 @@
-"""A comparison as a page of a terminal: the recommendation and its reason, then the table."""
+"""A comparison as a page of a terminal: the recommendation and its reason, then two tables."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from trustcal.comparing import Comparison, Row
+    from trustcal.guarantees import Bound
 
-WIDTH = 118
+WIDTH = 88
 
 
 def show(comparison: Comparison) -> None:
@@ -35,49 +36,73 @@ def plain(comparison: Comparison) -> str:
 
 def _page(comparison: Comparison, frame: box.Box) -> RenderableType:
     where = "" if comparison.cells is None else f" ECE and CDL on {comparison.cells} cells of equal mass."
-    parts: list[RenderableType] = [
+    yours = comparison.rows[0].value is not None
+    whose = "with your payoffs (a gain is negative)" if yours else "by whoever loses most"
+    return Group(
         Text(comparison.recommendation, style="bold"),
         Text(comparison.reason),
         "",
-        _table(comparison, frame),
+        Text("Can the predictions be taken at their word?", style="bold"),
+        _calibration(comparison, frame),
+        "Guarantee: what CDL cannot exceed whatever the outcomes, given the measured distance.",
+        "",
+        Text("What are they worth?", style="bold"),
+        _worth(comparison, frame),
+        f"Value lost: against believing the original predictions, {whose}.",
+        "Regret: the same against the best method, noise and the constant aside.",
+        "",
         f"{comparison.samples:,} rows, each judged by what was fitted to the other folds of {comparison.folds}.{where}",
-        f"CDL and value lost in % of the payoff range. {_against(comparison)}",
-        *comparison.notes,
-    ]
-    return Group(*parts)
+    )
 
 
-def _against(comparison: Comparison) -> str:
-    if comparison.rows[0].value is None:
-        return "Value lost: by the worst-off decision maker, against believing the original predictions."
-    return "Value lost: with your payoffs, against believing the original predictions; a gain is negative."
-
-
-def _table(comparison: Comparison, frame: box.Box) -> Table:
-    table = Table(box=frame)
-    table.add_column("")
-    payoff = comparison.rows[0].value is not None
-    headers = ["ECE", "CDL %", "smCal", "DTC", "Brier", "log loss", "AUC", *["payoff"] * payoff]
-    for header in [*headers, "value lost %", "guarantee", "needs outcomes"]:
-        table.add_column(header, justify="right")
+def _calibration(comparison: Comparison, frame: box.Box) -> Table:
+    table = _table(frame, ["ECE", "CDL", "smCal", "DTC", "guarantee", "needs outcomes"])
     for row in comparison.rows:
-        chosen = row.name == comparison.recommended
-        table.add_row(*_cells(row), style="bold" if chosen else None)
+        table.add_row(
+            row.name,
+            f"{row.ece:.4f}",
+            _percent(row.cdl),
+            f"{row.smcal:.4f}",
+            f"{row.dtc:.4f}",
+            _guarantee(row.guarantee),
+            "yes" if row.needs_outcomes else "no",
+            style=_style(row, comparison),
+        )
     return table
 
 
-def _cells(row: Row) -> list[str]:
-    return [
-        row.name,
-        f"{row.ece:.4f}",
-        f"{100 * row.cdl:.2f}",
-        f"{row.smcal:.4f}",
-        f"{row.dtc:.4f}",
-        f"{row.brier:.4f}",
-        f"{row.log_loss:.4f}" if isfinite(row.log_loss) else "∞",
-        f"{row.auc:.4f}",
-        *([] if row.value is None else [f"{row.value:.5g}"]),
-        f"{100 * row.value_lost:.2f}",
-        "no" if row.guarantee is None or row.guarantee.vacuous else f"CDL ≤ {100 * row.guarantee.value:.3g} %",
-        "yes" if row.needs_outcomes else "no",
-    ]
+def _worth(comparison: Comparison, frame: box.Box) -> Table:
+    payoff = ["payoff"] if comparison.rows[0].value is not None else []
+    table = _table(frame, ["Brier", "log loss", "AUC", *payoff, "value lost", "regret"])
+    for row in comparison.rows:
+        table.add_row(
+            row.name,
+            f"{row.brier:.4f}",
+            f"{row.log_loss:.4f}" if isfinite(row.log_loss) else "∞",
+            f"{row.auc:.4f}",
+            *([] if row.value is None else [f"{row.value:.6g}"]),
+            _percent(row.value_lost),
+            _percent(row.regret),
+            style=_style(row, comparison),
+        )
+    return table
+
+
+def _table(frame: box.Box, headers: list[str]) -> Table:
+    table = Table(box=frame)
+    table.add_column("", no_wrap=True)
+    for header in headers:
+        table.add_column(header, justify="right", no_wrap=True)
+    return table
+
+
+def _style(row: Row, comparison: Comparison) -> str | None:
+    return "bold" if row.name == comparison.recommended else None
+
+
+def _guarantee(bound: Bound | None) -> str:
+    return "no" if bound is None or bound.vacuous else f"≤ {_percent(bound.value)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share + 0.0:.2f} %".replace("-0.00", "0.00")
