@@ -36,7 +36,7 @@ def temperature(train: Predictor) -> Map:
 
     >>> q = Predictor.from_samples([0, 0, 0, 1, 1, 1, 0, 1], [0.01, 0.01, 0.01, 0.01, 0.99, 0.99, 0.99, 0.99])
     >>> temperature(q)(np.array([0.01, 0.5, 0.99])).round(2)
-    array([0.34, 0.5 , 0.66])
+    array([0.33, 0.5 , 0.67])
 
     O(n) for each of a few Newton steps.
     """

@@ -1,0 +1,277 @@
+"""scikit-learn estimators: noise with a guarantee as a step of a pipeline, a classifier that acts by a payoff table.
+
+    NoiseSmoother        one column of probabilities in, the same with noise out
+    TrustedClassifier    any binary classifier; its probabilities smoothed, its answers the best actions
+
+Both learn from outcomes only how far the probabilities are from calibration; `guarantee_` is what the noise then
+promises.  With outcomes at hand, recalibration (`trustcal.compare`) usually earns more: these are for when a worst case
+must be bounded.  Measures become scorers like this:
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.metrics import make_scorer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> import trustcal as tc
+    >>> scorer = make_scorer(tc.smcal, response_method="predict_proba", greater_is_better=False)
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(300, 1))
+    >>> y = rng.random(300) < 1 / (1 + np.exp(-x[:, 0]))
+    >>> bool((cross_val_score(LogisticRegression(), x, y, scoring=scorer) > -0.2).all())
+    True
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trustcal.decisions import DecisionProblem
+from trustcal.guarantees import Bound, batch_cdl, batch_decision_loss, batch_ece
+from trustcal.inference import dtc_upper_bound
+from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, RandomRounding, Target, UniformNoise
+from trustcal.predictor import Predictor
+from trustcal.rows import refuse
+
+try:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassifierMixin,
+        MetaEstimatorMixin,
+        OneToOneFeatureMixin,
+        TransformerMixin,
+        clone,
+    )
+    from sklearn.metrics import accuracy_score
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.utils import Tags, check_random_state, get_tags
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ModuleNotFoundError as missing:
+    raise ImportError(
+        "trustcal.estimators needs scikit-learn 1.6 or later: pip install 'trustcal[sklearn]'."
+    ) from missing
+
+FloatArray = NDArray[np.float64]
+
+FAMILIES: Final[dict[str, type[Noise]]] = {
+    "uniform": UniformNoise,
+    "laplace": ClampedLaplace,
+    "gaussian": ClampedGaussian,
+    "rounding": RandomRounding,
+}
+"""Noises whose guarantees are proved."""
+
+_GUARANTEES: Final = {"ece": batch_ece, "cdl": batch_cdl, "decision_loss": batch_decision_loss}
+
+
+@final
+class NoiseSmoother(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Probabilities with noise (Theorem 3.1): within `guarantee_` of the best use of them, for every decision maker.
+
+    `fit` takes one column of probabilities and the outcomes, 0 or 1, and finds eps_, an upper bound on the distance to
+    calibration that holds with the given confidence for rows drawn independently; or eps is given, and no outcomes are
+    needed.  `transform` draws noise for each row, independently.  With an integer `random_state` every call draws the
+    same numbers; give a `Generator` (or None) to have new ones each time, as one should where rows come in batches.
+
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> smoother = NoiseSmoother(target="ece", random_state=0).fit(p[:, None], rng.random(2000) < p)
+    >>> print(smoother.guarantee_)
+    ECE ≤ 0.244766 (Theorem 13, sharpening Theorem 3.1)
+    >>> smoother.transform([[0.25], [0.75]]).shape
+    (2, 1)
+    """
+
+    def __init__(
+        self,
+        *,
+        noise: str = "uniform",
+        target: Target = "decision_loss",
+        eps: float | None = None,
+        confidence: float = 0.95,
+        random_state: object = None,
+    ) -> None:
+        self.noise = noise
+        self.target = target
+        self.eps = eps
+        self.confidence = confidence
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
+        """Find eps_, noise_ and guarantee_.  O(n log n)."""
+        if self.eps is None and y is None:
+            raise ValueError(
+                "NoiseSmoother requires y to be passed, but the target y is None. Pass the outcomes, or eps, a bound "
+                "on the distance to calibration."
+            )
+        column = _probabilities(self, X, reset=True)
+        if self.eps is not None:
+            self.eps_: float = self.eps
+        else:
+            assert y is not None
+            self.eps_ = _distance(Predictor.from_samples(y, column, sample_weight), self.confidence)
+        self.noise_, self.guarantee_ = _chosen(self.noise, self.target, self.eps_)
+        return self
+
+    def transform(self, X: ArrayLike) -> FloatArray:  # noqa: N803
+        """Draw noise for each row.  O(n)."""
+        check_is_fitted(self)
+        column = _probabilities(self, X, reset=False)
+        return np.asarray(self.noise_.sample(column, _generator(self.random_state)))[:, None]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = self.eps is None
+        tags.input_tags.positive_only = True
+        tags.non_deterministic = True
+        return tags
+
+
+@final
+class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A binary classifier whose probabilities carry a guarantee, and whose answers are the best actions.
+
+    `fit` predicts each row by the estimator fitted to other rows (`cv`), takes from that an upper bound eps_ on the
+    distance to calibration, and fits the estimator once more, to all rows.  So eps_ is about the same learner with
+    fewer rows; for the final fit `guarantee_` holds as far as that one is no worse calibrated on rows it has not seen.
+    Give eps to rely on something else.
+
+    `predict` answers by `payoff`: a row per action, its payoff if the outcome is classes_[0] and if it is classes_[1].
+    The answer is the number of the row, or its name in `actions`; without payoffs it is the likelier class.  `score` is
+    the mean payoff of these answers, or without payoffs the accuracy.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(2000, 1))
+    >>> y = rng.random(2000) < 1 / (1 + np.exp(-x[:, 0]))
+    >>> doctor = TrustedClassifier(LogisticRegression(), [[0, 0], [-1, 3]], actions=["wait", "treat"], random_state=0)
+    >>> doctor.fit(x, y).predict([[-5.0], [5.0]])
+    array(['wait', 'treat'], dtype='<U5')
+    >>> print(doctor.guarantee_)
+    decision loss ≤ 0.123441 (Theorem 14, sharpening Theorem 3.1)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        payoff: ArrayLike | None = None,
+        *,
+        actions: list[str] | None = None,
+        noise: str = "uniform",
+        target: Target = "decision_loss",
+        eps: float | None = None,
+        confidence: float = 0.95,
+        cv: Any = None,
+        random_state: object = None,
+    ) -> None:
+        self.estimator = estimator
+        self.payoff = payoff
+        self.actions = actions
+        self.noise = noise
+        self.target = target
+        self.eps = eps
+        self.confidence = confidence
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
+        """Fit the estimator, and find eps_, noise_ and guarantee_.  As many fits as folds, and one more."""
+        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False, accept_sparse=True)  # noqa: N806
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        self.classes_, outcome = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError("There must be rows of two classes, but there is one class only. Use data with both.")
+        self.problem_: DecisionProblem = _problem(self.payoff, self.actions)
+        if self.eps is None:
+            said = cross_val_predict(clone(self.estimator), X, y, cv=self.cv, method="predict_proba")[:, 1]
+            self.eps_: float = _distance(Predictor.from_samples(outcome, said), self.confidence)
+        else:
+            self.eps_ = self.eps
+        self.noise_, self.guarantee_ = _chosen(self.noise, self.target, self.eps_)
+        self.estimator_ = clone(self.estimator).fit(X, y)
+        return self
+
+    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
+        """The estimator's probabilities, with noise."""
+        p = self._smoothed(X)
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
+        """The best action for each row, by its probability with noise."""
+        smoothed = self._smoothed(X)
+        best = self.problem_.best_response(smoothed)
+        if self.payoff is None:
+            return np.asarray(self.classes_[best])
+        return np.asarray(best if self.actions is None else np.asarray(self.actions)[best])
+
+    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
+        """The mean payoff of the actions taken; without payoffs, how often the class is right."""
+        if self.payoff is None:
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        earned = self.problem_.score(self._smoothed(X), np.asarray(y) == self.classes_[1])
+        return float(np.average(earned, weights=None if sample_weight is None else np.asarray(sample_weight)))
+
+    def _smoothed(self, X: Any) -> FloatArray:  # noqa: N803
+        check_is_fitted(self)
+        X = validate_data(  # noqa: N806
+            self, X, reset=False, dtype=None, ensure_all_finite=False, accept_sparse=True
+        )
+        said = self.estimator_.predict_proba(X)[:, 1]
+        return np.asarray(self.noise_.sample(said, _generator(self.random_state)))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.classifier_tags.multi_class = False
+        tags.non_deterministic = True
+        return tags
+
+
+def _probabilities(smoother: NoiseSmoother, X: ArrayLike, *, reset: bool) -> FloatArray:  # noqa: N803
+    table = validate_data(smoother, X, dtype=np.float64, reset=reset)
+    if table.shape[1] != 1:
+        raise ValueError(
+            f"NoiseSmoother takes one column of probabilities, but came {table.shape[1]}. "
+            "Of the output of predict_proba, pass the column of class 1: proba[:, [1]]."
+        )
+    column: FloatArray = table[:, 0]
+    refuse(
+        ~((column >= 0) & (column <= 1)),
+        column,
+        "predictions must be probabilities in [0, 1]",
+        "turn scores or logits into probabilities first",
+    )
+    return column
+
+
+def _distance(q: Predictor, confidence: float) -> float:
+    """An upper bound on the distance to calibration; noise for a distance of 0 there is none."""
+    return max(dtc_upper_bound(q, confidence).upper, 1e-9)
+
+
+def _chosen(family: str, target: Target, eps: float) -> tuple[Noise, Bound]:
+    if family not in FAMILIES:
+        raise ValueError(f"noise must be one of {', '.join(map(repr, FAMILIES))}, not {family!r}.")
+    noise = FAMILIES[family].for_distance(eps, target)
+    return noise, _GUARANTEES[target](noise, eps)
+
+
+def _problem(payoff: ArrayLike | None, actions: list[str] | None) -> DecisionProblem:
+    if payoff is None:
+        if actions is not None:
+            raise ValueError("actions name the rows of payoff, but no payoff was given. Pass both, or neither.")
+        return DecisionProblem([[1, 0], [0, 1]])
+    return DecisionProblem(payoff, actions)
+
+
+def _generator(random_state: object) -> np.random.Generator:
+    """scikit-learn's kinds of seed, and numpy's generators."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))
