@@ -36,7 +36,7 @@ class Method:
     fit: Callable[[Fold], Fitted]
     needs_outcomes: bool
     eligible: bool = True
-    """Whether it may be recommended on the strength of outcomes: noise and the constant are shown, not recommended."""
+    """Whether it may be recommended on the strength of outcomes: noise, rounding and the constant are only shown."""
 
 
 def _mapped(fit: Callable[[Predictor], Map]) -> Callable[[Fold], Fitted]:
@@ -81,7 +81,7 @@ METHODS: Final = (
         needs_outcomes=False,
         eligible=False,
     ),
-    Method("rounding", _rounded, needs_outcomes=False),
+    Method("rounding", _rounded, needs_outcomes=False, eligible=False),
     Method("temperature", _mapped(recalibrators.temperature), needs_outcomes=True),
     Method("Platt", _mapped(recalibrators.platt), needs_outcomes=True),
     Method("beta", _mapped(recalibrators.beta), needs_outcomes=True),

@@ -49,7 +49,7 @@ def _page(comparison: Comparison, frame: box.Box) -> RenderableType:
         Text("What are they worth?", style="bold"),
         _worth(comparison, frame),
         f"Value lost: against believing the original predictions, {whose}.",
-        "Regret: the same against the best method, noise and the constant aside.",
+        "Regret: the same against the best method; noise, rounding and the constant aside.",
         "",
         f"{comparison.samples:,} rows, each judged by what was fitted to the other folds of {comparison.folds}.{where}",
     )
