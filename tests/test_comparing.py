@@ -27,7 +27,7 @@ from trustcal.decisions import DecisionProblem, umbrella
 from trustcal.guarantees import Bound
 from trustcal.instances import rain
 from trustcal.measures.decision import cdl, decision_loss, ece
-from trustcal.measures.scores import brier
+from trustcal.measures.scores import brier, log_loss
 from trustcal.noise import ClampedGaussian, TruncatedLaplace, UniformNoise
 from trustcal.predictor import Predictor
 from trustcal.smoothing import smooth
@@ -244,6 +244,11 @@ def test_noise_is_judged_by_its_exact_law(name: str, noise: type, n: int) -> Non
     exact, on_grid = smooth(q, noise(fold.eps)), fitted.apply(q)
     assert ece(on_grid) == pytest.approx(ece(exact), abs=2e-3)
     assert cdl(on_grid) == pytest.approx(cdl(exact), abs=2e-3)
+    atoms = q.mass @ noise(fold.eps).atoms(q.p).mass
+    for end, mass in zip((0.0, 1.0), atoms, strict=False):  # what is clamped is said to be certain
+        assert on_grid.mass[on_grid.p == end].sum() == pytest.approx(mass, abs=2e-3)
+    assert isinf(log_loss(on_grid)) == (len(atoms) > 0)
+    assert on_grid.base_rate == pytest.approx(q.base_rate, abs=1e-12)
     assert fitted.guarantee is not None
     assert cdl(exact) <= fitted.guarantee.value
 

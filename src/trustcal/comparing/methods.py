@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
+import numpy as np
+
 from trustcal.comparing import recalibrators
 from trustcal.comparing.folds import Fold
 from trustcal.comparing.recalibrators import Map
@@ -53,12 +55,32 @@ def _noised(choose: Callable[[float], Noise]) -> Callable[[Fold], Fitted]:
     def fitted(fold: Fold) -> Fitted:
         noise = choose(fold.eps)
 
-        def apply(q: Predictor) -> Predictor:
-            return smooth(q if len(q) <= FINE else q.on_grid(FINE, "middle"), noise, FINE, "middle")
-
-        return Fitted(apply, batch_cdl(noise, fold.eps))
+        return Fitted(lambda q: _law_after(q, noise), batch_cdl(noise, fold.eps))
 
     return fitted
+
+
+def _law_after(q: Predictor, noise: Noise) -> Predictor:
+    """The law after noise on fine cells, but what is clamped stays at 0 and 1: there log loss can be infinite."""
+    q = q if len(q) <= FINE else q.on_grid(FINE, "middle")
+    law = smooth(q, noise, FINE, "middle")
+    atoms = noise.atoms(q.p).mass
+    if not atoms.shape[-1]:
+        return law
+    ends = np.stack([q.mass - q.positive, q.positive]) @ atoms
+    split = np.stack([law.mass - law.positive, law.positive])
+    for place in (0, -1):  # the cells at the ends hold the atoms
+        ends[:, place] = np.minimum(ends[:, place], split[:, place])
+        split[:, place] -= ends[:, place]
+    split = np.column_stack([ends[:, 0], split, ends[:, 1]])
+    return Predictor(
+        np.concatenate([[0.0], law.p, [1.0]]),
+        split.sum(axis=0),
+        split[1],
+        rows=law.rows,
+        effective_rows=law.effective_rows,
+        moved=law.moved,
+    )
 
 
 def _rounded(fold: Fold) -> Fitted:
