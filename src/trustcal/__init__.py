@@ -4,8 +4,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trustcal import guarantees, inference, instances
+    from trustcal import estimators, guarantees, inference, instances
     from trustcal.auditing import Audit, audit
+    from trustcal.comparing import Comparison, compare
     from trustcal.decisions import DecisionProblem, threshold, umbrella
     from trustcal.measures.continuous import smcal, smcal_witness, ssce, ssce_estimate
     from trustcal.measures.decision import (
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     )
     from trustcal.measures.kernel_smoothing import smece, smece_curve
     from trustcal.measures.rounding import rounding_effect
+    from trustcal.measures.scores import auc, brier, log_loss
     from trustcal.measures.transport import dtc, dtc_witness
     from trustcal.monitoring import Monitor
     from trustcal.noise import (
@@ -39,6 +41,7 @@ __all__ = [
     "Audit",
     "ClampedGaussian",
     "ClampedLaplace",
+    "Comparison",
     "DecisionProblem",
     "Monitor",
     "OnlineSmoother",
@@ -48,18 +51,23 @@ __all__ = [
     "TruncatedGaussian",
     "TruncatedLaplace",
     "UniformNoise",
+    "auc",
     "audit",
+    "brier",
     "cdl",
     "cdl_witness",
+    "compare",
     "decision_loss",
     "decision_loss_witness",
     "distance",
     "dtc",
     "dtc_witness",
     "ece",
+    "estimators",
     "guarantees",
     "inference",
     "instances",
+    "log_loss",
     "perturb",
     "read",
     "rounding_effect",
@@ -80,6 +88,7 @@ _ROOM = {
     "Audit": "auditing",
     "ClampedGaussian": "noise",
     "ClampedLaplace": "noise",
+    "Comparison": "comparing",
     "DecisionProblem": "decisions",
     "Monitor": "monitoring",
     "OnlineSmoother": "smoothing",
@@ -89,18 +98,23 @@ _ROOM = {
     "TruncatedGaussian": "noise",
     "TruncatedLaplace": "noise",
     "UniformNoise": "noise",
+    "auc": "measures.scores",
     "audit": "auditing",
+    "brier": "measures.scores",
     "cdl": "measures.decision",
     "cdl_witness": "measures.decision",
+    "compare": "comparing",
     "decision_loss": "measures.decision",
     "decision_loss_witness": "measures.decision",
     "distance": "measures.decision",
     "dtc": "measures.transport",
     "dtc_witness": "measures.transport",
     "ece": "measures.decision",
+    "estimators": "estimators",
     "guarantees": "guarantees",
     "inference": "inference",
     "instances": "instances",
+    "log_loss": "measures.scores",
     "perturb": "smoothing",
     "read": "sources",
     "rounding_effect": "measures.rounding",
