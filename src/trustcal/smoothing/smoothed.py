@@ -93,18 +93,22 @@ class SmoothedPredictor:
 
     @cached_property
     def _density(self) -> Density:
-        noise = self.noise
-        if isinstance(noise, UniformNoise):
-            return Steps(self.q, noise)
-        if isinstance(noise, (TruncatedLaplace, ClampedLaplace)):
-            return Exponentials(self.q, noise)
-        if isinstance(noise, (TruncatedGaussian, ClampedGaussian)):
-            return Bells(self.q, noise)
-        raise ValueError(f"the law after {noise!r} is known on a grid only: use smooth(q, noise, cells=…).")
+        return density_after(self.q, self.noise)
 
     @cached_property
     def _worst(self) -> tuple[float, tuple[float, float]]:
         return _bridge(self._density)
+
+
+def density_after(q: Predictor, noise: Noise) -> Density:
+    """W and V of a predictor after noise, or a refusal where the noise has no density."""
+    if isinstance(noise, UniformNoise):
+        return Steps(q, noise)
+    if isinstance(noise, (TruncatedLaplace, ClampedLaplace)):
+        return Exponentials(q, noise)
+    if isinstance(noise, (TruncatedGaussian, ClampedGaussian)):
+        return Bells(q, noise)
+    raise ValueError(f"the law after {noise!r} is known on a grid only: use smooth(q, noise, cells=…).")
 
 
 def _bridge(density: Density) -> tuple[float, tuple[float, float]]:
