@@ -1,0 +1,56 @@
+"""What an instance is: a predictor, a calibrated reference, how the two go together, and what is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from trustcal.measures.transport import Coupling
+from trustcal.predictor import Predictor
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """What is known in closed form; None where it is not."""
+
+    dtc: float | None = None
+    smcal: float | None = None
+    ece: float | None = None
+    cdl: float | None = None
+    decision_loss: float | None = None
+    """Of the best post-processing of the predictor against the reference, over all scores in [0, 1]."""
+    umbrella_loss: float | None = None
+    """The same for the umbrella alone: no post-processing that sees no outcomes can lose less."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A predictor, a calibrated reference, how the two go together, and what is known of them."""
+
+    predictor: Predictor
+    reference: Predictor
+    coupling: Coupling
+    """Who is predicted p by the predictor and b by the reference, per outcome."""
+    answers: Answers
+
+
+def instance_of(rows: list[tuple[float, int, float, float]], answers: Answers) -> Instance:
+    """From rows (p, y, b, mass)."""
+    p, y, b, mass = (np.array(column) for column in zip(*sorted(rows, key=lambda row: (row[1], row[0])), strict=True))
+    coupling = Coupling(p, y.astype(np.int8), b, mass)
+    return Instance(_law(p, y, mass), _law(b, y, mass), coupling, answers)
+
+
+def _law(p: np.ndarray, y: np.ndarray, mass: np.ndarray) -> Predictor:
+    law = Predictor.from_samples(y, p, mass)
+    return Predictor(law.p, law.mass, law.positive)  # a known law, not a sample
+
+
+def refuse_outside(value: float, name: str, most: float) -> None:
+    """A parameter must lie in (0, most]."""
+    if not 0 < value <= most:
+        raise ValueError(f"{name} must lie in (0, {most:g}], not {value!r}.")
