@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.strategies import probabilities
-from trustcal.noise import Noise, RandomRounding
+from trustcal.noise import (
+    ClampedGaussian,
+    ClampedLaplace,
+    Noise,
+    RandomRounding,
+    Target,
+    TruncatedGaussian,
+    TruncatedLaplace,
+    UniformNoise,
+)
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
+
+theorem = settings(max_examples=max(500, settings().max_examples))
+"""A statement of the paper is tried on 500 examples, and on 10,000 with the profile "nightly"."""
+
+FAMILIES: list[type[Noise]] = [
+    UniformNoise,
+    ClampedLaplace,
+    ClampedGaussian,
+    TruncatedLaplace,
+    TruncatedGaussian,
+    RandomRounding,
+]
 
 
 @dataclass(frozen=True)
@@ -38,12 +61,19 @@ class Joint:
 
     def after(self, noise: Noise, edges: FloatArray) -> Predictor:
         """The law of the noised predictor: exact for random rounding, else on cells, each at its middle."""
+        return self._noised(self.q, noise, edges)
+
+    def reference_after(self, noise: Noise, edges: FloatArray) -> Predictor:
+        """The law of the noised reference, likewise."""
+        return self._noised(self.b, noise, edges)
+
+    def _noised(self, p: FloatArray, noise: Noise, edges: FloatArray) -> Predictor:
         if isinstance(noise, RandomRounding):
-            at, share = noise.atoms(self.q)
+            at, share = noise.atoms(p)
             mass = self.mass[:, None] * share
             return known_law(at.ravel(), np.repeat(self.y, 2), mass.ravel())
-        share = np.diff(noise.cdf(edges, self.q[:, None]), axis=1)
-        share[:, 0] += noise.cdf(0.0, self.q)
+        share = np.diff(noise.cdf(edges, p[:, None]), axis=1)
+        share[:, 0] += noise.cdf(0.0, p)
         return grid_law((edges[:-1] + edges[1:]) / 2, self.mass[:, None] * np.maximum(share, 0), self.y)
 
 
@@ -63,15 +93,25 @@ def grid_law(p: FloatArray, mass: FloatArray, y: FloatArray) -> Predictor:
 
 
 @st.composite
-def joints(draw: st.DrawFn) -> Joint:
+def joints(draw: st.DrawFn, references: int = 4, parts_each: int = 3) -> Joint:
     """A calibrated reference b, and for each outcome of each b a few predictions q: near it, or anywhere."""
     rows: list[tuple[float, float, float, float]] = []
     spread = draw(st.sampled_from([1.0, 0.1, 0.01, 0.001]))
-    for b in draw(st.lists(probabilities, min_size=1, max_size=4, unique=True)):
+    for b in draw(st.lists(probabilities, min_size=1, max_size=references, unique=True)):
         weight = draw(st.integers(1, 8))
         for y, share in ((0.0, 1 - b), (1.0, b)):
-            parts = draw(st.lists(st.tuples(st.integers(1, 8), st.floats(-1, 1)), min_size=1, max_size=3))
+            parts = draw(st.lists(st.tuples(st.integers(1, 8), st.floats(-1, 1)), min_size=1, max_size=parts_each))
             whole = sum(part for part, _ in parts)
             rows += [(b, min(1.0, max(0.0, b + spread * d)), y, weight * share * part / whole) for part, d in parts]
     b_, q, y_, mass = (np.array(column) for column in zip(*rows, strict=True))
     return Joint(b_, q, y_, mass / mass.sum())
+
+
+@st.composite
+def noises(draw: st.DrawFn, eps: float, target: Target, families: list[type[Noise]] = FAMILIES) -> Noise:
+    """Of any family, the best noise for the distance, or any."""
+    family = draw(st.sampled_from(families))
+    if draw(st.booleans()):
+        return family.for_distance(eps, target)
+    parameter = exp(draw(st.floats(-6, 1)))
+    return family(1 / parameter if family is RandomRounding else parameter)  # type: ignore[call-arg]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, exp, sqrt
+from math import ceil, exp, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import trustcal as tc
-from tests.couplings import FloatArray, Joint, grid_law, joints, known_law
+from tests.couplings import FAMILIES, FloatArray, Joint, grid_law, joints, known_law, noises, theorem
 from tests.reference import REFERENCE
-from tests.strategies import predictors
+from tests.strategies import predictors, probabilities
 from trustcal import Predictor, guarantees, umbrella
 from trustcal.cells import cells_for
 from trustcal.guarantees import Bound
-from trustcal.instances import batch_hard, batch_hardest
+from trustcal.guarantees.batch import slope
+from trustcal.instances import batch_hard, batch_hardest, floor_cells, online_hard, private_pair
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -31,28 +32,11 @@ from trustcal.noise import (
 
 CELLS = 400
 EDGES = np.arange(CELLS + 1) / CELLS
-FAMILIES: list[type[Noise]] = [
-    UniformNoise,
-    ClampedLaplace,
-    ClampedGaussian,
-    TruncatedLaplace,
-    TruncatedGaussian,
-    RandomRounding,
-]
 UPPER: dict[Target, Any] = {
     "ece": guarantees.batch_ece,
     "cdl": guarantees.batch_cdl,
     "decision_loss": guarantees.batch_decision_loss,
 }
-
-
-@st.composite
-def noises(draw: st.DrawFn, family: type[Noise], eps: float, target: Target) -> Noise:
-    """The best noise for the distance, or any."""
-    if draw(st.booleans()):
-        return family.for_distance(eps, target)
-    parameter = exp(draw(st.floats(-6, 1)))
-    return family(1 / parameter if family is RandomRounding else parameter)  # type: ignore[call-arg]
 
 
 def measured(target: Target, p: Predictor, reference: Predictor) -> float:
@@ -116,12 +100,12 @@ def test_theorem_17_the_best_parameter_reaches_its_constant(family: type[Noise],
 # --- Upper bounds on random couplings
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("target", UPPER)
+@theorem
 @given(data=st.data(), joint=joints())
-def test_theorems_13_14_15_hold(family: type[Noise], target: Target, data: st.DataObject, joint: Joint) -> None:
+def test_theorems_13_14_15_hold(target: Target, data: st.DataObject, joint: Joint) -> None:
     assume(joint.eps > 1e-9)
-    noise = data.draw(noises(family, joint.eps, target))
+    noise = data.draw(noises(joint.eps, target))
     value = measured(target, joint.after(noise, EDGES), joint.reference)
     extra = slack(noise, target)
     assert value <= UPPER[target](noise, joint.eps).value + extra
@@ -130,22 +114,82 @@ def test_theorems_13_14_15_hold(family: type[Noise], target: Target, data: st.Da
         assert value <= paper.value + extra
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@theorem
 @given(data=st.data(), joint=joints())
-def test_theorem_16_smcal_in_place_of_dtc(family: type[Noise], data: st.DataObject, joint: Joint) -> None:
+def test_lemma_3_2_noise_on_a_calibrated_reference(data: st.DataObject, joint: Joint) -> None:
+    noise = data.draw(noises(0.01, "decision_loss"))
+    after = joint.reference_after(noise, EDGES)
+    spread, most = noise.decision_displacement(), noise.displacement().value
+    assert spread <= 2 * most + 1e-12
+    assert tc.decision_loss(after, joint.reference) <= spread + slack(noise, "decision_loss")
+    assert tc.cdl(after) <= spread + slack(noise, "cdl")
+    assert tc.ece(after) <= most + slack(noise, "ece")
+
+
+@theorem
+@given(data=st.data(), joint=joints())
+def test_lemmas_3_3_and_a_1_from_one_noised_predictor_to_the_other(data: st.DataObject, joint: Joint) -> None:
+    """Both are on the same cells, which can only bring the laws nearer: no slack."""
+    noise = data.draw(noises(0.01, "decision_loss"))
+    far = float(joint.mass @ noise.tv(joint.b, joint.q))
+    one, other = joint.reference_after(noise, EDGES), joint.after(noise, EDGES)
+    assert tc.decision_loss(other, one) <= far + 1e-9
+    assert tc.ece(other) <= tc.ece(one) + 2 * far + 1e-9
+    assert tc.cdl(other) <= tc.cdl(one) + 2 * far + 1e-9
+
+
+@theorem
+@given(data=st.data(), joint=joints())
+def test_lemma_a_2_privacy_bounds_the_total_variation(data: st.DataObject, joint: Joint) -> None:
+    assume(joint.eps > 1e-9)
+    noise = data.draw(noises(joint.eps, "decision_loss", [TruncatedLaplace, ClampedLaplace]))
+    far, gamma = float(joint.mass @ noise.tv(joint.b, joint.q)), noise.privacy()
+    assert far <= guarantees.total_variation(gamma, 0.0, joint.eps).value + 1e-12
+    assert far <= slope(noise) * joint.eps * (1 + 1e-9) + 1e-12
+
+
+@theorem
+@given(data=st.data(), b=probabilities, q=probabilities)
+def test_lemma_a_3_for_noise_that_falls_away_from_0(data: st.DataObject, b: float, q: float) -> None:
+    noise = data.draw(noises(0.01, "ece", [family for family in FAMILIES if family is not RandomRounding]))
+    densities = [float(noise.density(x, x)) for x in (b, q)]
+    assert float(noise.tv(b, q)) <= abs(b - q) * sum(densities) / 2 + 1e-12  # the mean of the two, not only the larger
+
+
+@theorem
+@given(joint=joints())
+def test_lemma_3_4_laplace(joint: Joint) -> None:
+    assume(1e-9 < joint.eps <= 1 / 8)
+    noise = TruncatedLaplace.paper(joint.eps)
+    claimed = guarantees.batch_laplace_paper(joint.eps).value
+    assert guarantees.batch_decision_loss_paper(noise, joint.eps).value <= claimed
+    assert tc.decision_loss(joint.after(noise, EDGES), joint.reference) <= claimed + slack(noise, "decision_loss")
+
+
+@theorem
+@given(joint=joints())
+def test_lemma_a_4_gaussian_of_standard_deviation_root_eps(joint: Joint) -> None:
+    assume(joint.eps > 1e-9)
+    noise = TruncatedGaussian(sqrt(joint.eps))
+    found = tc.ece(joint.after(noise, EDGES))
+    assert found <= 2 * sqrt(2 / pi * joint.eps) + slack(noise, "ece")
+    assert found <= sqrt(joint.eps) + 8 * sqrt(joint.eps) + slack(noise, "ece")  # the paper's
+
+
+@given(data=st.data(), joint=joints())
+def test_theorem_16_smcal_in_place_of_dtc(data: st.DataObject, joint: Joint) -> None:
     smcal = tc.smcal(joint.predictor)
     assume(smcal > 1e-9)
-    noise = data.draw(noises(family, smcal, "ece"))
+    noise = data.draw(noises(smcal, "ece"))
     after = joint.after(noise, EDGES)
     assert tc.ece(after) <= guarantees.batch_ece_smcal(noise, smcal).value + slack(noise, "ece")
     assert tc.cdl(after) <= guarantees.batch_cdl_smcal(noise, smcal).value + slack(noise, "cdl")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
 @given(data=st.data(), joint=joints(), tilt=st.floats(-0.2, 0.2))
-def test_theorem_16_split(family: type[Noise], data: st.DataObject, joint: Joint, tilt: float) -> None:
+def test_theorem_16_split(data: st.DataObject, joint: Joint, tilt: float) -> None:
     assume(joint.eps > 1e-9)
-    noise = data.draw(noises(family, joint.eps, "ece"))
+    noise = data.draw(noises(joint.eps, "ece"))
     nearby = np.clip(joint.b + tilt, 0, 1)
     eta = tc.ece(known_law(nearby, joint.y, joint.mass))
     shifted = Joint(joint.b, np.clip(joint.q + tilt, 0, 1), joint.y, joint.mass)
@@ -154,17 +198,18 @@ def test_theorem_16_split(family: type[Noise], data: st.DataObject, joint: Joint
     assert tc.ece(shifted.after(noise, EDGES)) <= bound.value + slack(noise, "ece")
 
 
+@theorem
 @given(st.floats(0, 50), st.floats(0, 1), st.floats(1e-6, 1))
 def test_theorem_18_sharpens_lemma_a_2(gamma: float, delta: float, eps: float) -> None:
     sharp = guarantees.total_variation(gamma, delta, eps).value
     assert sharp <= guarantees.total_variation_paper(gamma, delta, eps).value + 1e-15
-    # the pair that attains it: with probability δ told apart for certain, else a coin of odds exp(γ·eps)
-    coin = 1 / (1 + exp(-gamma * eps))
-    one = np.array([delta, 0, (1 - delta) * coin, (1 - delta) * (1 - coin)])
-    other = np.array([0, delta, (1 - delta) * (1 - coin), (1 - delta) * coin])
+    pair = private_pair(gamma, delta, eps)  # attains it
+    one, other = pair.one, pair.other
     excess = np.maximum(one - exp(gamma * eps) * other, 0).sum()
     assert excess <= delta + 1e-9 * exp(gamma * eps)  # it is (γ, δ)-private at distance eps
+    assert one.sum() == pytest.approx(1)
     assert np.abs(one - other).sum() / 2 == pytest.approx(sharp, abs=1e-12)
+    assert pair.tv == pytest.approx(sharp, abs=1e-15)
 
 
 @given(st.floats(1e-3, 1.0), st.floats(1e-6, 1.0))
@@ -190,37 +235,6 @@ def test_theorem_24_smooth_ece(q: Predictor) -> None:
     dtc = tc.dtc(q)
     assume(dtc > 1e-9)
     assert tc.smece(q) <= guarantees.smece_dtc(dtc).value + 1e-8
-
-
-# --- Tightness: families that come near the sharp bounds
-
-
-@pytest.mark.parametrize("family", [UniformNoise, ClampedLaplace, TruncatedLaplace, ClampedGaussian])
-def test_theorem_13_is_asymptotically_tight(family: type[Noise]) -> None:
-    """The reference always says a small β; where 1 comes, the predictor says a little less."""
-    eps, beta = 1e-8, 0.01
-    noise = family.for_distance(eps, "ece")
-    joint = Joint(*np.array([[beta, beta, 0, 1 - beta], [beta, beta - eps / beta, 1, beta]]).T)
-    assert joint.eps == pytest.approx(eps)
-    reach = 25 * sqrt(eps)
-    edges = np.concatenate([[0.0], np.linspace(beta - reach, beta + reach, 200_001), [1.0]])
-    ratio = tc.ece(joint.after(noise, edges)) / guarantees.batch_ece(noise, eps).value
-    assert 0.97 <= ratio <= 1 + 1e-4
-
-
-def test_theorem_15_is_asymptotically_tight() -> None:
-    """Most of the reference says 1/2 + w/2; a few say 1/2 + 3w/4, and of them 1s are moved left and 0s right."""
-    eps, few = 1e-8, 0.01
-    noise = UniformNoise.for_distance(eps, "cdl")
-    w, d = noise.width, eps / few
-    rows = []
-    for b, weight, moved in ((0.5 + w / 2, 1 - few, 0.0), (0.5 + 0.75 * w, few, d)):
-        rows += [(b, b + moved, 0, weight * (1 - b)), (b, b - moved, 1, weight * b)]
-    joint = Joint(*np.array(rows).T)
-    assert joint.eps == pytest.approx(eps)
-    edges = np.concatenate([[0.0], np.linspace(0.5 - 2 * w, 0.5 + 3 * w, 100_001), [1.0]])
-    ratio = tc.cdl(joint.after(noise, edges)) / guarantees.batch_cdl(noise, eps).value
-    assert 0.97 <= ratio <= 1 + 1e-4
 
 
 # --- Online
@@ -268,9 +282,11 @@ def test_corollary_4_2_erratum_false_with_the_floor() -> None:
     assert claimed.value == pytest.approx(2 * 26 ** (-1 / 3), abs=1e-7)
     assert not claimed.proved
 
+    rounds = floor_cells()
+    assert tc.dtc(rounds.predictor) == pytest.approx(0, abs=1e-15)
+
     def played(cells: int) -> float:
-        q = 25 / 26
-        return tc.cdl(Predictor([np.floor(q * cells) / cells], [1.0], [q]))
+        return tc.cdl(rounds.predictor.on_grid(cells))
 
     assert played(2) == pytest.approx(24 / 26)
     assert played(2) > claimed.value
@@ -295,6 +311,7 @@ def test_theorem_20_the_instances_respect_and_nearly_attain(eps: float) -> None:
         assert lower.value >= 0.97 * upper.value
 
 
+@theorem
 @given(st.floats(1e-6, 0.25), st.lists(st.floats(0, 1), min_size=10, max_size=10))
 def test_theorem_20_no_post_processing_does_better(eps: float, weights: list[float]) -> None:
     assume(min(sum(weights[:5]), sum(weights[5:])) > 1e-3)
@@ -316,6 +333,7 @@ def worlds(posteriors: FloatArray, first: FloatArray, places: FloatArray) -> Pre
     return known_law(rows, np.repeat([0.0, 1.0], len(p)), np.concatenate([mass * (1 - frequency), mass * frequency]))
 
 
+@theorem
 @given(st.floats(1e-5, 1 / 12), st.lists(st.floats(0, 1), min_size=6, max_size=6))
 def test_theorem_21_nobody_wins_in_both_worlds(eps: float, weights: list[float]) -> None:
     assume(sum(weights) > 1e-3)
@@ -328,6 +346,7 @@ def test_theorem_21_nobody_wins_in_both_worlds(eps: float, weights: list[float])
     assert max(umbrella().swap_regret(q) for q in both) >= guarantees.lower_decision_maker(eps).value - 1e-12
 
 
+@theorem
 @given(st.floats(1e-5, 1 / 12), st.floats(0, 1e3))
 def test_theorem_21_soft_responses_do_not_help(eps: float, rate: float) -> None:
     """Corollary 4.5's example: the exponential mechanism over actions, each action standing for an output."""
@@ -347,10 +366,29 @@ def test_theorem_21_soft_responses_do_not_help(eps: float, rate: float) -> None:
 def test_theorem_21_the_sequences_are_at_distance_eps(h: float) -> None:
     eps = 2 * h * h / (1 + 2 * h)
     assert guarantees.lower_online_ece(eps).value == pytest.approx(h / 2, rel=1e-12)
+    pair = online_hard(eps, 2000)
+    assert pair.eps == pytest.approx(eps, rel=1e-12)
+    for sequence in (pair.one, pair.other):
+        assert tc.dtc(sequence.predictor) == pytest.approx(eps, abs=1e-12)
+
+
+@theorem
+@given(st.floats(1e-5, 1 / 12), st.lists(st.floats(0, 1), min_size=15, max_size=15))
+def test_corollary_3_6_no_map_of_single_predictions_does_better(eps: float, weights: list[float]) -> None:
+    """Each prediction, 1/2 or 1/2 ± 2h, has its law of outputs, and the outputs of different ones may coincide."""
+    kernel = np.array(weights).reshape(3, 5) + 1e-6
+    kernel /= kernel.sum(axis=1, keepdims=True)
+    h = (eps + sqrt(eps * (eps + 2))) / 2
+    errors = []
     for sign in (1, -1):
-        p = sorted([0.5, 0.5 + sign * 2 * h])
-        q = Predictor(p, [0.5, 0.5], [0.25 + sign * h / 2] * 2)
-        assert tc.dtc(q) == pytest.approx(eps, abs=1e-8)
+        share = np.repeat(kernel[[1, 1 + sign]] / 2, 2, axis=0)
+        y = np.array([0.0, 1.0] * 2)
+        mass = share * np.where(y == 1, 0.5 + sign * h, 0.5 - sign * h)[:, None]
+        after = grid_law(np.array([0.5 - h, 0.5 - h / 2, 0.5, 0.5 + h / 2, 0.5 + h]), mass, y)
+        errors.append((tc.ece(after), tc.cdl(after)))
+    ece, cdl = np.max(errors, axis=0)
+    assert ece >= guarantees.lower_online_ece(eps).value - 1e-12
+    assert cdl >= guarantees.lower_online_cdl(eps).value - 1e-12
 
 
 @pytest.mark.parametrize("eps", [0.001, 0.01, 0.1])
@@ -377,7 +415,7 @@ def test_theorem_4_4_its_sequences_are_at_distance_eps(eps: float) -> None:
     s = sqrt(eps)
     low, high = 0.5 - s / 2 + eps, 0.5 + s / 2 - eps
     first = Predictor([0.5 - s, 0.5 + s], [0.5, 0.5], [low / 2, high / 2])
-    second = Predictor([0.5 - s], [1.0], [max(0.0, 0.5 - s - eps)])
+    second = Predictor([0.5 - s], [1.0], [max(0.0, 0.5 - s - eps)])  # the limit of instances.online_hard_paper
     assert tc.dtc(first) == pytest.approx(eps, abs=1e-8)
     assert tc.dtc(second) == pytest.approx(eps, abs=1e-8)
 

@@ -14,10 +14,10 @@ Beside them stand, in `sequences`, `floor_cells` (Corollary 4.2 with ⌊T^(1/3)�
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log1p, sqrt
+from math import exp, log, log1p, sqrt
 from typing import final
 
-from scipy.special import ndtr
+from scipy.special import log_ndtr, ndtr
 
 from trustcal.instances.instance import Answers, Instance, instance_of, refuse_outside
 from trustcal.noise import TruncatedGaussian
@@ -76,9 +76,13 @@ def gaussian_not_private(eps: float) -> Counterexample:
     gamma = -log1p(-2 * sqrt(eps)) / eps
     half = gamma * noise.scale**2
     q, other = 0.5 - half, 0.5 + half
-    more = exp(gamma * 2 * half) * float(noise.cdf(q, other)) + sqrt(eps)
+    # e^(γ|q − q'|) is huge and Pr[M(q') ≤ q] tiny: both in logarithms.
+    near, far, kept = -2 * half / noise.scale, -other / noise.scale, (1 - other) / noise.scale
+    tail = log_ndtr(near) + log1p(-exp(log_ndtr(far) - log_ndtr(near))) - log(ndtr(kept) - ndtr(far))
     return Counterexample(
-        "Lemma 3.4, Gaussian: Pr[M(q) ∈ I] ≤ e^(γ|q − q'|) Pr[M(q') ∈ I] + √ε", float(noise.cdf(q, q)), more
+        "Lemma 3.4, Gaussian: Pr[M(q) ∈ I] ≤ e^(γ|q − q'|) Pr[M(q') ∈ I] + √ε",
+        float(noise.cdf(q, q)),
+        float(exp(gamma * 2 * half + tail)) + sqrt(eps),
     )
 
 

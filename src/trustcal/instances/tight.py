@@ -66,7 +66,8 @@ def decision_loss_tight(noise: ClampedNoise, eps: float) -> Instance:
     refuse_outside(eps, "eps", 1e-3)
     if not isinstance(noise, ClampedNoise):
         raise ValueError(f"the family is for clamped noise, whose K is in the interior, not {noise!r}.")
-    x = minimize_scalar(lambda x: -x * float(noise.cdf(0.5 - x, 0.5)), bounds=(0, 0.5), options={"xatol": 1e-12}).x
+    reach = float(noise.quantile(0.99, 0.5)) - 0.5
+    x = reach * minimize_scalar(lambda t: -t * float(noise.cdf(0.5 - t * reach, 0.5)), bounds=(0, 1)).x
     few = eps**0.25
     return instance_of([*_apart(0.5 + float(x), 0.0, 1 - few), *_apart(0.5, eps / few, few)], Answers())
 

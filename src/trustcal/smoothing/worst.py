@@ -45,11 +45,13 @@ MOST_VALUES = 12
 """Predictions with more values are refused: the linear programs are dense in them."""
 _LEVELS = np.concatenate([np.arange(9) / 8, *(np.array([tail, 1 - tail]) for tail in (2**-4, 2**-7, 2**-10, 2**-14))])
 """Thresholds are tried first at these quantiles of each noised prediction."""
-_EXACT = 1e-9
-"""A dual that is violated by less is feasible: the solver does not know better."""
+_EXACT = 1e-5
+"""References are improved until b that were not tried can add no more than this, in units of √eps."""
 _STRETCH = 1e-8
 """eps is stretched by this share: where it equals the distance to calibration, the solver needs room to turn."""
 _MOST_THRESHOLDS = 128
+_MOST_TRIED = 200
+"""No more values of b are tried."""
 _CLOSE = 2e-3
 """The search over scores ends when what is left can gain at most this share more."""
 
@@ -202,22 +204,27 @@ class _Search:
         p, y, mass = self.rows
         b = np.unique(np.concatenate([[0.0, 1.0], self.q.p, self.feasible, mu]))
         payoff = _payoff(p, mu, weights)
-        for last in (False,) * 20 + (True,):
+        best: _Best | None = None
+        while best is None or best.excess > _EXACT * sqrt(self.eps):
             found = self._solve(b, mu, weights)
+            if not found.success or len(b) > _MOST_TRIED:
+                if best is None:
+                    raise ArithmeticError(f"the linear program for the worst reference was not solved: {found.message}")
+                break  # what is known so far is proved as well, with a larger excess
             r = payoff - self.eps * found.eqlin.marginals[: len(p)]
             missing, excess = _missing(b, p, y, r, -float(found.ineqlin.marginals[0]), mu, weights)
-            if last or excess <= _EXACT:
-                gain = float(mass @ payoff) - self.eps * float(found.fun)
-                return _Best(gain, max(excess, 0.0), b, np.maximum(found.x, 0.0).reshape(len(b), len(p)))
+            gain = float(mass @ payoff) - self.eps * float(found.fun)
+            best = _Best(gain, max(excess, 0.0), b, np.maximum(found.x, 0.0).reshape(len(b), len(p)))
             b = np.union1d(b, missing)
-        raise AssertionError  # the last round returns
+        return best
 
     def _solve(self, b: FloatArray, mu: FloatArray, weights: FloatArray) -> OptimizeResult:
         from scipy.optimize import linprog
 
         p, y, mass = self.rows
         far = np.abs(b[:, None] - p)
-        for tolerance in (1e-10, 1e-9, 1e-8):  # where eps is the distance to calibration, the first may be too little
+        # Where eps is the distance to calibration, the solver may need more room, or more patience.
+        for tolerance, presolve in ((1e-10, True), (1e-10, False), (1e-9, True)):
             found = linprog(
                 # Moves of up to eps gain up to 2·eps: in these units the program is of size 1.
                 -((_payoff(b, mu, weights)[:, None] - _payoff(p, mu, weights)) / self.eps).ravel(),
@@ -226,11 +233,15 @@ class _Search:
                 A_eq=_marginals_and_calibration(b, y),
                 b_eq=np.concatenate([mass, np.zeros(len(b))]),
                 method="highs",
-                options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+                options={
+                    "primal_feasibility_tolerance": tolerance,
+                    "dual_feasibility_tolerance": tolerance,
+                    "presolve": presolve,
+                },
             )
             if found.success:
-                return found
-        raise ArithmeticError(f"the linear program for the worst reference was not solved: {found.message}")
+                break
+        return found
 
     def _report(
         self, value: float, best: _Best, thresholds: FloatArray, weights: FloatArray, upper: float
@@ -298,4 +309,4 @@ def _missing(
                 g = u_left + slope * (x - left) - (1 - x) * (start0 + s0 * x) - x * (start1 + s1 * x)
                 better = there & (g > highest)
                 highest, at = np.where(better, g, highest), np.where(better, x, at)
-    return at[highest > _EXACT], float(highest.max())
+    return at[highest > 0], float(highest.max())
