@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import ceil, exp, pi, sqrt
 from typing import Any
 
@@ -418,6 +419,29 @@ def test_theorem_4_4_its_sequences_are_at_distance_eps(eps: float) -> None:
     second = Predictor([0.5 - s], [1.0], [max(0.0, 0.5 - s - eps)])  # the limit of instances.online_hard_paper
     assert tc.dtc(first) == pytest.approx(eps, abs=1e-8)
     assert tc.dtc(second) == pytest.approx(eps, abs=1e-8)
+
+
+@theorem
+@given(
+    st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=4, max_size=8),
+    st.integers(0, 4),
+    st.integers(0, 4),
+)
+def test_lemma_b_2_some_order_is_as_bad_as_the_frequencies(outputs: list[float], first: int, second: int) -> None:
+    """The mean ECE over all orders within each half is at least the ECE with frequencies in place of outcomes."""
+    p, half = np.array(outputs), len(outputs) // 2
+    ones = min(first, half), min(second, len(p) - half)
+    frequency = np.repeat([ones[0] / half, ones[1] / (len(p) - half)], [half, len(p) - half])
+    orders = [
+        np.isin(np.arange(len(p)), [*before, *(half + k for k in after)]).astype(float)
+        for before in combinations(range(half), ones[0])
+        for after in combinations(range(len(p) - half), ones[1])
+    ]
+
+    def error(y: FloatArray) -> float:
+        return sum(abs(float((p - y)[p == value].sum())) for value in np.unique(p)) / len(p)
+
+    assert max(map(error, orders)) >= np.mean([error(y) for y in orders]) - 1e-12 >= error(frequency) - 2e-12
 
 
 @given(st.floats(1e-6, 1 - sqrt(3) / 2))

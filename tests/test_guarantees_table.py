@@ -1,34 +1,104 @@
-"""Every row of the table of guarantees names code that imports and a test that exists."""
+"""The table of the paper's items: it has all of them, and every row names code that exists and tests that exist."""
 
 from __future__ import annotations
 
 import re
+from functools import reduce
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from trustcal import guarantees
+import trustcal
+from trustcal import guarantees, instances
 
 ROOT = Path(__file__).parent.parent
+SECTION = (ROOT / "docs" / "theory.md").read_text().split("## 8. ")[1].split("\n## ")[0]
 TABLE = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-    for line in (ROOT / "docs" / "theory.md").read_text().splitlines()
-    if line.startswith("|") and "`guarantees." in line
+    for line in SECTION.splitlines()
+    if line.startswith("| ") and not line.startswith(("| item", "| ---"))
 ]
 PLACES = "\n".join(path.read_text() for path in sorted(Path(__file__).parent.glob("test_*.py")))
 STATUSES = ("as stated", "corrected", "sharpened", "definition completed", "ours")
+ITEMS = {
+    **dict.fromkeys((1, 2, 3, 5, 6, 7, 8, 9, 12, 14, 15, 16), "Definition"),
+    4: "Claim",
+    **dict.fromkeys((10, 11), "Proposition"),
+    **dict.fromkeys((13, 17), "Lemma"),
+}
+OTHERS = """
+Theorem 3.1, Lemma 3.2, Lemma 3.3, Lemma 3.4, Theorem 3.5, Corollary 3.6, Theorem 4.1, Corollary 4.2, Lemma 4.3,
+Theorem 4.4, Corollary 4.5, Lemma A.1, Lemma A.2, Lemma A.3, Lemma A.4, Theorem B.1, Lemma B.2, Theorem B.3
+"""
+PAPER = [f"{kind} 2.{number}" for number, kind in ITEMS.items()] + [item.strip() for item in OTHERS.split(",")]
+LABELS = [
+    "def: differential privacy",
+    "claim: proper score equal payoff",
+    "def: omniprediction",
+    "prop: swap regret equals cfdl",
+    "prop: no swap regret equals calibration",
+    "lem: cdl bounded by ece",
+    "def: distance between predictors",
+    "def: dtc",
+    "thm: batch main",
+    "lem:R",
+    "lem: DP",
+    "lem: choice of noise",
+    "prop: decision loss tight",
+    "corollary: batch ece cdl bound",
+    "thm: online main",
+    "lem: noise online ece",
+    "thm: online lower bound",
+    "lem: dtv",
+    "lem:exp dtv dp",
+    "lem:general bound for dtv",
+    "appdx: improved for gaussian",
+    "thm: online lower bound ece",
+    "ECE lower bound q1",
+    "thm: online lower bound cdl",
+]
+"""The labels of the paper's definitions, claims, propositions, lemmas, theorems and corollaries, in its order."""
+
+
+def resolved(name: str) -> object:
+    """What a dotted name means in the package: its first part is a public name or a room."""
+    first, *rest = name.split(".")
+    start = getattr(trustcal, first) if first in trustcal.__all__ else import_module(f"trustcal.{first}")
+    return reduce(getattr, rest, start)
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row[0])
-def test_a_row_names_code_and_a_test(row: list[str]) -> None:
-    _, _, code, test, status = row
-    for name in re.findall(r"`guarantees\.(\w+)`", code):
-        assert name in guarantees.__all__
-    for name in re.findall(r"`(\w+)`", test):
-        assert f"def {name}(" in PLACES
+def test_a_row_names_code_and_tests(row: list[str]) -> None:
+    _, _, code, tests, status = row
+    names, proofs = re.findall(r"`([\w.]+)`", code), re.findall(r"`(\w+)`", tests)
+    assert names
+    for name in names:
+        assert callable(resolved(name)), name
+    assert proofs
+    for name in proofs:
+        assert f"def {name}(" in PLACES, name
     assert status.startswith(STATUSES)
 
 
-def test_every_function_is_in_the_table() -> None:
-    named = {name for row in TABLE for name in re.findall(r"`guarantees\.(\w+)`", row[2])}
-    assert named == {name for name in guarantees.__all__ if name[0].islower()}
+@pytest.mark.parametrize("item", PAPER)
+def test_every_item_of_the_paper_has_a_row(item: str) -> None:
+    kind, number = item.split()
+    exact = re.compile(rf"{kind}s? (\S+ and )?{re.escape(number)}\b")
+    assert any(exact.match(row[0]) for row in TABLE)
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_every_label_of_the_paper_has_a_row(label: str) -> None:
+    assert any(f"`{label}`" in row[1] for row in TABLE)
+
+
+def test_no_other_labels_are_named() -> None:
+    assert {label for row in TABLE for label in re.findall(r"`([^`]+)`", row[1])} == set(LABELS)
+
+
+def test_every_guarantee_and_every_instance_is_in_the_table() -> None:
+    for room in (guarantees, instances):
+        prefix = room.__name__.removeprefix("trustcal.")
+        named = {name for row in TABLE for name in re.findall(rf"`{prefix}\.(\w+)`", row[2])}
+        assert named == {name for name in room.__all__ if name[0].islower()}
