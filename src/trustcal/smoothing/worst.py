@@ -6,17 +6,8 @@ For a predictor q, a noise M and a distance eps
 
 over calibrated b, jointly distributed with (q, y) in any way such that E|q − b| ≤ eps, and over proper scores S with
 values in [0, 1].  The problem is bilinear, but one side is small: by Theorem 1 the worst score has two thresholds, on
-either side of 1/2, or one at 1/2, with weights that follow from where they are.  And since b is calibrated it enters
-only by E u(b), u(b) = Σ weight·(b − threshold)⁺, so for a given score the best b solves a linear program, the one
-behind the distance to calibration with another objective.  It is solved over finitely many b, and its dual names the b
-that is missing: where
-
-    G(b) = u(b) − (1 − b)·r0(b) − b·r1(b),    r_y(b) = min over i of r[i, y] + price·|b − q[i]|
-
-is positive, b is added; where G ≤ 0 on all of [0, 1] the answer is exact (docs/theory.md, Theorem 25).  G is quadratic
-between predictions and thresholds, so its maximum is known in closed form.
-
-Scores are searched best first: a pair of thresholds gains at most what each gains alone.
+either side of 1/2, or one at 1/2, with weights that follow from where they are.  For each score the best reference is a
+linear program (`references`).  Scores are searched best first: two thresholds gain at most what each gains alone.
 """
 
 from __future__ import annotations
@@ -24,36 +15,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.decisions import DecisionProblem
-from trustcal.measures.transport import Coupling, dtc_witness
+from trustcal.measures.transport import Coupling
 from trustcal.noise import Noise, RandomRounding
 from trustcal.noise.mechanism import distance_to_calibration
 from trustcal.predictor import Predictor
+from trustcal.smoothing.references import BestReference, References
 from trustcal.smoothing.smoothed import density_after
-
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
 
 FloatArray = NDArray[np.float64]
 
-MOST_VALUES = 12
+_MOST_VALUES = 12
 """Predictions with more values are refused: the linear programs are dense in them."""
 _LEVELS = np.concatenate([np.arange(9) / 8, *(np.array([tail, 1 - tail]) for tail in (2**-4, 2**-7, 2**-10, 2**-14))])
 """Thresholds are tried first at these quantiles of each noised prediction."""
-_EXACT = 1e-5
-"""References are improved until b that were not tried can add no more than this, in units of √eps."""
-_STRETCH = 1e-8
-"""eps is stretched by this share: where it equals the distance to calibration, the solver needs room to turn."""
 _MOST_THRESHOLDS = 128
-_MOST_TRIED = 200
-"""No more values of b are tried."""
 _CLOSE = 2e-3
 """The search over scores ends when what is left can gain at most this share more."""
+_POLISH = 65
+"""At the end each threshold is moved among so many places between its neighbours."""
+
+Score = tuple[FloatArray, FloatArray]
+"""Thresholds, and what is at stake at each."""
 
 
 @final
@@ -95,31 +83,12 @@ def worst_reference(q: Predictor, noise: Noise, eps: float) -> WorstReference:
     Some 20 to 200 linear programs in 2n·(n + 5) unknowns, a few milliseconds each; for up to 12 values.
     """
     distance_to_calibration(eps)
-    if len(q) > MOST_VALUES:
+    if len(q) > _MOST_VALUES:
         raise ValueError(
-            f"the worst reference is found by linear programs for up to {MOST_VALUES} prediction values, not "
-            f"{len(q)}. Pool them with q.coarsen({MOST_VALUES}), or bound it by guarantees.batch_decision_loss."
+            f"the worst reference is found by linear programs for up to {_MOST_VALUES} prediction values, not "
+            f"{len(q)}. Pool them with q.coarsen({_MOST_VALUES}), or bound it by guarantees.batch_decision_loss."
         )
-    nearest = dtc_witness(q)
-    if eps * (1 + _STRETCH) < nearest.lower:
-        raise ValueError(
-            f"no calibrated reference is within eps = {eps!r}: the distance to calibration is {nearest.upper:.6g}, "
-            "and eps must be at least that."
-        )
-    return _Search(q, noise, max(eps, nearest.upper), nearest.nearest.p).run()
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _Best:
-    """The best reference for one score, by its joint law rho[j, k] with the rows: b[j] is said in row k."""
-
-    gain: float
-    """E u(b)."""
-    excess: float
-    """What a b that was not tried can add: the largest G."""
-    b: FloatArray
-    rho: FloatArray
+    return _Search(q, noise, References.of(q, eps)).run()
 
 
 @final
@@ -127,43 +96,34 @@ class _Best:
 class _Search:
     q: Predictor
     noise: Noise
-    eps: float
-    feasible: FloatArray
-    """Values of b that a calibrated reference within eps can use."""
+    references: References
 
     def run(self) -> WorstReference:
-        mu, value = self.thresholds, self.believed
+        mu, _ = self._gaps
+        value = self._believed(mu)
         # What a threshold gains alone: first a bound that costs nothing, by (b − μ)⁺ ≤ (q − μ)⁺ + (b − q)⁺ and
         # E(b − q)⁺ = (E|b − q| + E[b − q])/2, and later the optimum.
-        rise = (self.eps + self.q.base_rate - float(self.q.mass @ self.q.p)) / 2
+        rise = (self.references.eps + self.q.base_rate - float(self.q.mass @ self.q.p)) / 2
         alone = self.q.mass @ np.maximum(self.q.p[:, None] - mu, 0) + rise - value
         solved, (pairs, weights) = np.zeros(len(mu), dtype=bool), _scores(mu)
-        tried = np.zeros(len(pairs), dtype=bool)
-        best, upper = None, 0.0
+        tried, upper = np.zeros(len(pairs), dtype=bool), 0.0
+        best: tuple[float, BestReference, Score] | None = None
         while True:
             bound = np.where(tried, -1.0, (weights * np.maximum(alone[pairs], 0.0)).sum(axis=1))
             k = int(np.argmax(bound))
             if best is not None and bound[k] <= best[0] * (1 + _CLOSE):
-                return self._report(*best, max(upper, float(bound[k])))
-            at = pairs[k][weights[k] > 0]
+                return self._report(best, max(upper, float(bound[k])))
+            at, weight = pairs[k][weights[k] > 0], weights[k][weights[k] > 0]
             rough = at[~solved[at]] if len(at) > 1 else at[:0]
             if len(rough):
-                found = self._best(mu[rough[:1]], np.ones(1))
+                found = self.references.best(mu[rough[:1]], np.ones(1))
                 alone[rough[0]], solved[rough[0]] = found.gain + found.excess - value[rough[0]], True
                 continue
-            tried[k], weight = True, weights[k][weights[k] > 0]
-            found = self._best(mu[at], weight)
-            lost = found.gain - float(weight @ value[at])
+            tried[k] = True
+            lost, found, score = self._lost((mu[at], weight))
             upper = max(upper, lost + found.excess)
             if best is None or lost > best[0]:
-                best = lost, found, mu[at], weight
-
-    @cached_property
-    def rows(self) -> tuple[FloatArray, NDArray[np.int8], FloatArray]:
-        """Prediction, outcome and mass, where there is mass; sorted by outcome."""
-        p, y = np.tile(self.q.p, 2), np.repeat(np.array([0, 1], dtype=np.int8), len(self.q))
-        mass = np.concatenate([self.q.mass - self.q.positive, self.q.positive])
-        return p[mass > 0], y[mass > 0], mass[mass > 0]
+                best = lost, found, score
 
     @cached_property
     def _gaps(self) -> tuple[FloatArray, float]:
@@ -181,79 +141,43 @@ class _Search:
             mass = np.diff(self.noise.cdf(mu[:, None], self.q.p), axis=0) @ self.q.mass
             below = np.minimum(density.curvature(left, right) * (right - left) ** 2 / 8, mass)
             wide = np.argsort(-below)[: max(_MOST_THRESHOLDS - len(mu), 0)]
-            wide = wide[below[wide] > _CLOSE * sqrt(self.eps)]
+            wide = wide[below[wide] > _CLOSE * sqrt(self.references.eps)]
             if len(wide) == 0:
                 return mu, float(below.max())
             mu = np.union1d(mu, (left[wide] + right[wide]) / 2)
 
-    @property
-    def thresholds(self) -> FloatArray:
-        return self._gaps[0]
-
-    @cached_property
-    def believed(self) -> FloatArray:
+    def _believed(self, mu: FloatArray) -> FloatArray:
         """E[(y − μ); M(q) > μ], or ≥ if that is less: ties are resolved in the worst way."""
-        mu = self.thresholds
         stake = np.outer(1 - mu, self.q.positive) - np.outer(mu, self.q.mass - self.q.positive)
         atoms = self.noise.atoms(self.q.p)
-        on = (np.where(atoms.at == mu[:, None, None], atoms.mass, 0.0)).sum(axis=-1)
+        on = np.where(atoms.at == mu[:, None, None], atoms.mass, 0.0).sum(axis=-1)
         above = (stake * (1 - self.noise.cdf(mu[:, None], self.q.p))).sum(axis=1)
         return np.asarray(above + np.minimum((stake * on).sum(axis=1), 0.0))
 
-    def _best(self, mu: FloatArray, weights: FloatArray) -> _Best:
-        p, y, mass = self.rows
-        b = np.unique(np.concatenate([[0.0, 1.0], self.q.p, self.feasible, mu]))
-        payoff = _payoff(p, mu, weights)
-        best: _Best | None = None
-        while best is None or best.excess > _EXACT * sqrt(self.eps):
-            found = self._solve(b, mu, weights)
-            if not found.success or len(b) > _MOST_TRIED:
-                if best is None:
-                    raise ArithmeticError(f"the linear program for the worst reference was not solved: {found.message}")
-                break  # what is known so far is proved as well, with a larger excess
-            r = payoff - self.eps * found.eqlin.marginals[: len(p)]
-            missing, excess = _missing(b, p, y, r, -float(found.ineqlin.marginals[0]), mu, weights)
-            gain = float(mass @ payoff) - self.eps * float(found.fun)
-            best = _Best(gain, max(excess, 0.0), b, np.maximum(found.x, 0.0).reshape(len(b), len(p)))
-            b = np.union1d(b, missing)
-        return best
+    def _lost(self, score: Score) -> tuple[float, BestReference, Score]:
+        """What the decision maker with this score loses to the best reference for it."""
+        mu, weights = score
+        found = self.references.best(mu, weights)
+        return found.gain - float(weights @ self._believed(mu)), found, score
 
-    def _solve(self, b: FloatArray, mu: FloatArray, weights: FloatArray) -> OptimizeResult:
-        from scipy.optimize import linprog
+    def _polished(self, reference: Predictor, score: Score) -> Score:
+        """The best score against a reference with thresholds near those of a given one."""
+        mu, _ = self._gaps
+        near = [
+            np.linspace(mu[max(k - 1, 0)], mu[min(k + 1, len(mu) - 1)], _POLISH) for k in np.searchsorted(mu, score[0])
+        ]
+        places = np.unique(np.concatenate([[0.5], *near]))
+        lost = _upper(reference, places) - self._believed(places)
+        pairs, weights = _scores(places)
+        k = int(np.argmax((weights * lost[pairs]).sum(axis=1)))
+        used = weights[k] > 0
+        return places[pairs[k][used]], weights[k][used]
 
-        p, y, mass = self.rows
-        far = np.abs(b[:, None] - p)
-        # Where eps is the distance to calibration, the solver may need more room, or more patience.
-        for tolerance, presolve in ((1e-10, True), (1e-10, False), (1e-9, True)):
-            found = linprog(
-                # Moves of up to eps gain up to 2·eps: in these units the program is of size 1.
-                -((_payoff(b, mu, weights)[:, None] - _payoff(p, mu, weights)) / self.eps).ravel(),
-                A_ub=(far / self.eps).reshape(1, -1),
-                b_ub=[1 + _STRETCH],
-                A_eq=_marginals_and_calibration(b, y),
-                b_eq=np.concatenate([mass, np.zeros(len(b))]),
-                method="highs",
-                options={
-                    "primal_feasibility_tolerance": tolerance,
-                    "dual_feasibility_tolerance": tolerance,
-                    "presolve": presolve,
-                },
-            )
-            if found.success:
-                break
-        return found
-
-    def _report(
-        self, value: float, best: _Best, thresholds: FloatArray, weights: FloatArray, upper: float
-    ) -> WorstReference:
-        p, y, _ = self.rows
-        k, j = np.nonzero(best.rho.T > 1e-13)
-        coupling = Coupling(p[k], y[k], best.b[j], best.rho[j, k])
-        mass = best.rho.sum(axis=1)
-        kept = mass > 1e-13
-        mass = mass[kept] / mass[kept].sum()
-        reference = Predictor(best.b[kept], mass, mass * best.b[kept])
-        return WorstReference(value, upper + 2 * self._gaps[1], reference, coupling, thresholds, weights)
+    def _report(self, best: tuple[float, BestReference, Score], upper: float) -> WorstReference:
+        best = max(best, self._lost(self._polished(best[1].predictor(), best[2])), key=lambda found: found[0])
+        value, found, (thresholds, weights) = best
+        upper = max(upper + 2 * self._gaps[1], value)
+        return WorstReference(value, upper, found.predictor(), self.references.coupling(found), thresholds, weights)
 
 
 def _scores(mu: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
@@ -266,47 +190,6 @@ def _scores(mu: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     return pairs, np.concatenate([weights, [[2.0, 0.0]]])
 
 
-def _payoff(b: FloatArray, mu: FloatArray, weights: FloatArray) -> FloatArray:
-    """u(b) = Σ weight·(b − threshold)⁺."""
-    return np.asarray(np.maximum(b[:, None] - mu, 0.0) @ weights)
-
-
-def _marginals_and_calibration(b: FloatArray, y: NDArray[np.int8]) -> FloatArray:
-    """One row for each row of the predictor, Σ_j rho[j, k]; one for each b, Σ_k (y − b) rho[j, k]."""
-    marginals = np.tile(np.eye(len(y)), len(b))
-    calibration = np.zeros((len(b), len(b), len(y)))
-    calibration[np.arange(len(b)), np.arange(len(b))] = y - b[:, None]
-    return np.concatenate([marginals, calibration.reshape(len(b), -1)])
-
-
-def _missing(
-    b: FloatArray, p: FloatArray, y: NDArray[np.int8], r: FloatArray, price: float, mu: FloatArray, weights: FloatArray
-) -> tuple[FloatArray, float]:
-    """Where G is positive, the highest point of each gap; and the largest G.
-
-    Between nodes r_y is the lesser of a rising and a falling line, hence G the largest of four quadratic functions.
-    """
-    if y[0] == y[-1]:  # one outcome only: b = y is the one calibrated reference, and 0 and 1 were tried
-        return b[:0], 0.0
-    left, right = b[:-1], b[1:]
-    u_left, u_right = _payoff(left, mu, weights), _payoff(right, mu, weights)
-    slope = (u_right - u_left) / (right - left)
-    highest, at = np.full(len(left), -np.inf), left.copy()
-    lines = [
-        [
-            (np.where(p[y == o] <= left[:, None], r[y == o] - price * p[y == o], np.inf).min(axis=1), price),
-            (np.where(p[y == o] >= right[:, None], r[y == o] + price * p[y == o], np.inf).min(axis=1), -price),
-        ]
-        for o in (0, 1)
-    ]
-    for a0, s0 in lines[0]:
-        for a1, s1 in lines[1]:
-            there = np.isfinite(a0) & np.isfinite(a1)
-            start0, start1 = np.where(there, a0, 0.0), np.where(there, a1, 0.0)
-            square, linear = s0 - s1, slope - s0 + start0 - start1
-            top = np.clip(-linear / (2 * square), left, right) if square < 0 else left
-            for x in (left, right, top):
-                g = u_left + slope * (x - left) - (1 - x) * (start0 + s0 * x) - x * (start1 + s1 * x)
-                better = there & (g > highest)
-                highest, at = np.where(better, g, highest), np.where(better, x, at)
-    return at[highest > 0], float(highest.max())
+def _upper(reference: Predictor, mu: FloatArray) -> FloatArray:
+    """E(b − μ)⁺ at each threshold."""
+    return np.asarray(np.maximum(reference.p - mu[:, None], 0.0) @ reference.mass)
