@@ -102,7 +102,7 @@ def check_ece(noise: Noise, q: FloatArray, y: FloatArray, end: End) -> None:
 
 
 @theorem
-@given(data=st.data(), sequence=st.lists(st.tuples(probabilities, st.sampled_from([0.0, 1.0])), min_size=2, max_size=7))
+@given(data=st.data(), sequence=st.lists(st.tuples(probabilities, st.sampled_from([0.0, 1.0])), min_size=2, max_size=6))
 def test_theorem_19_expected_cdl(data: st.DataObject, sequence: list[tuple[float, float]]) -> None:
     q, y = (np.array(column) for column in zip(*sequence, strict=True))
     end: End = data.draw(st.sampled_from(["left", "middle"]))
