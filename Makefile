@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench fuzz clean
+.PHONY: demo test lint bench fuzz nightly clean
 
 demo: .venv/installed
 	$(BIN)/trustcal demo
@@ -20,9 +20,16 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.decision
 	$(BIN)/python -m benchmarks.smooth
 	$(BIN)/python -m benchmarks.noise
+	$(BIN)/python -m benchmarks.eps_sweep
+	$(BIN)/python -m benchmarks.inference
+	$(BIN)/python -m benchmarks.comparing
+	$(BIN)/python -m benchmarks.monitor
 
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz
+
+nightly: .venv/installed-dev
+	$(BIN)/pytest --hypothesis-profile=nightly tests/test_theorems.py tests/test_guarantees.py tests/test_online_exact.py tests/test_worst.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         UniformNoise,
     )
     from trustcal.predictor import Predictor
-    from trustcal.smoothing import OnlineSmoother, SmoothedPredictor, perturb, smooth
+    from trustcal.smoothing import OnlineSmoother, SmoothedPredictor, WorstReference, perturb, smooth, worst_reference
     from trustcal.sources import read
 
 __version__ = "0.1.0"
@@ -51,6 +51,7 @@ __all__ = [
     "TruncatedGaussian",
     "TruncatedLaplace",
     "UniformNoise",
+    "WorstReference",
     "auc",
     "audit",
     "brier",
@@ -81,6 +82,7 @@ __all__ = [
     "threshold",
     "ucal",
     "umbrella",
+    "worst_reference",
 ]
 
 # Names are found on first use (PEP 562), so that `trustcal --help` does not wait for numpy.
@@ -98,6 +100,7 @@ _ROOM = {
     "TruncatedGaussian": "noise",
     "TruncatedLaplace": "noise",
     "UniformNoise": "noise",
+    "WorstReference": "smoothing",
     "auc": "measures.scores",
     "audit": "auditing",
     "brier": "measures.scores",
@@ -128,6 +131,7 @@ _ROOM = {
     "threshold": "decisions",
     "ucal": "measures.decision",
     "umbrella": "decisions",
+    "worst_reference": "smoothing",
 }
 
 
