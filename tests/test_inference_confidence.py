@@ -105,7 +105,7 @@ def test_the_formula() -> None:
 
 @given(predictors(max_values=12))
 def test_potentials_are_at_most_the_residual(q: Predictor) -> None:
-    """Theorem 26: at the optimum |r_y(p)| ≤ |p − y|, after raising r0 to −p and r1 to p − 1, which costs nothing."""
+    """Theorem 27: at the optimum |r_y(p)| ≤ |p − y|, after raising r0 to −p and r1 to p − 1, which costs nothing."""
     found = tc.dtc_witness(q).potentials
     z = found.nodes
     assert np.all(found.r0 <= z + 1e-9)

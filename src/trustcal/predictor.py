@@ -248,7 +248,7 @@ class Predictor:
         mean = np.add.reduceat(self.p * self.mass, starts) / mass
         sizes = np.diff(starts, append=len(self))
         mean = np.clip(mean, self.p[starts], self.p[starts + sizes - 1])
-        moved = float(np.abs(np.repeat(mean, sizes) - self.p) @ self.mass)
+        moved = float((np.abs(np.repeat(mean, sizes) - self.p) * self.mass).sum())  # @ would wake up BLAS's threads
         return self._pooled(mean, self.mass, self.positive, starts, moved)
 
     def calibrated(self) -> Predictor:

@@ -47,7 +47,7 @@ class ConfidenceBound:
 
 
 def smcal_upper_bound(q: Predictor, confidence: float = 0.95) -> ConfidenceBound:
-    """An upper confidence bound on the smooth calibration error of the law that the rows were drawn from (Theorem 25).
+    """An upper confidence bound on the smooth calibration error of the law that the rows were drawn from (Theorem 27).
 
     Rows are assumed to be drawn independently.  The bound is the smCal of the rows plus t, where
 
@@ -69,10 +69,10 @@ def smcal_upper_bound(q: Predictor, confidence: float = 0.95) -> ConfidenceBound
 
 
 def dtc_upper_bound(q: Predictor, confidence: float = 0.95) -> ConfidenceBound:
-    """An upper confidence bound on the distance to calibration of the law that the rows were drawn from (Theorem 25).
+    """An upper confidence bound on the distance to calibration of the law that the rows were drawn from (Theorem 27).
 
-    The DTC of the rows plus the same t as in `smcal_upper_bound`, and under the same assumptions: at most half of what
-    DTC ≤ 2·smCal would give.  Use it as `eps` wherever a guarantee asks for the distance to calibration.
+    The DTC of the rows plus the same t as in `smcal_upper_bound`, under the same assumptions: less by t, at least, than
+    what DTC ≤ 2·smCal would give.  Use it as `eps` wherever a guarantee asks for the distance to calibration.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(10_000)
@@ -86,7 +86,7 @@ def dtc_upper_bound(q: Predictor, confidence: float = 0.95) -> ConfidenceBound:
 
 
 def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.Generator | int) -> ConfidenceBound:
-    """A lower confidence bound on the smooth calibration error of the law that the rows were drawn from (Theorem 26).
+    """A lower confidence bound on the smooth calibration error of the law that the rows were drawn from (Theorem 28).
 
     A third of the rows, chosen by `rng`, finds the best weighting σ; the others measure E[σ(p)(p − y)], and from the
     mean t is taken off, as in `smcal_upper_bound` with the second moment of σ(p)(p − y) for v.  Rows must count alike.
@@ -126,7 +126,7 @@ def _upper(q: Predictor, statistic: Literal["smcal", "dtc"], confidence: float) 
     estimate, moved = (smcal(q), 2 * q.moved) if statistic == "smcal" else (float(dtc(q)), q.moved)
     rigorous = rows_count_alike(q)
     if rigorous:
-        brier = float((q.mass - q.positive) @ q.p**2 + q.positive @ (1 - q.p) ** 2)
+        brier = float(((q.mass - q.positive) * q.p**2 + q.positive * (1 - q.p) ** 2).sum())
         deviation = _deviation(min(1.0, brier + 2 * q.moved), worth(q), 1 - confidence)
         method = "one fixed function, by Bennett's inequality with the Brier score"
     else:

@@ -84,4 +84,4 @@ def ece_floor(design: Design) -> float:
 
     p, k = design.observed.p, design.counts
     deviation = 2 * p * (1 - p) * binom.pmf(np.floor(k * p), k - 1, p)
-    return float(design.observed.mass @ deviation)
+    return float((design.observed.mass * deviation).sum())

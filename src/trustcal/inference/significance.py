@@ -41,7 +41,7 @@ def calibration_tests(
     cells: int | None = None,
     rng: np.random.Generator | int,
 ) -> tuple[CalibrationTest, ...]:
-    """Test whether the predictions could be calibrated: Pr[y = 1 | p] = p for rows drawn independently.
+    """Test whether the predictions could be calibrated: Pr[y = 1 | p] = p for rows drawn independently (Theorem 26).
 
         p-value = (1 + number of draws that show at least as much) / (1 + draws)
 
