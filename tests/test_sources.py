@@ -72,7 +72,7 @@ def test_column_names_are_taken_literally(tmp_path: Path) -> None:
         ("p.csv", "p,y\n0.1,1\n".encode("utf-16"), "not utf-8 encoded"),
         ("p.csv", b"\xff\xfe\x00\x81" * 50, "p.csv"),
         ("p.parquet", "no parquet", r"cannot be read: .*"),
-        ("p.xlsx", "", r"must be a CSV, TSV or Parquet file.*\.csv, \.tsv, \.parquet"),
+        ("p.xlsx", "", r"must be a CSV, TSV, JSON lines or Parquet file.*\.csv, \.tsv, \.jsonl, \.ndjson, \.parquet"),
         ("p", "", "must be a CSV"),
     ],
 )

@@ -1,0 +1,220 @@
+"""Files of rows (CSV, TSV, JSON lines, Parquet; one, several or a pattern) as a table that DuckDB can query."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob, has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    import duckdb
+
+_DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
+_JSON = (".jsonl", ".ndjson")
+_KINDS = (*_DELIMITERS, *_JSON, ".parquet")
+_COMPRESSED = (".gz", ".zst")
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """How DuckDB reads files: `SELECT {expressions[0]} AS … FROM {sql}` is the column that they call names[0].
+
+    Rows come in the order of the files and of their lines.  CSV, TSV and JSON lines give text (VARCHAR), which only a
+    cast makes a number; Parquet gives its own types.
+    """
+
+    files: tuple[Path, ...]
+    sql: str
+    names: tuple[str, ...]
+    expressions: tuple[str, ...]
+    types: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What to call the table in a message."""
+        return str(self.files[0]) if len(self.files) == 1 else f"{self.files[0]} and {len(self.files) - 1} more"
+
+
+def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Sequence[str | Path]) -> Table:
+    """The table in a file, in the files that a pattern matches (in the order of their names), or in a list of these."""
+    files = found_files(source)
+    kinds = {kind(file) for file in files}
+    if len(kinds) > 1:
+        raise ValueError(f"files read together must be of one format, but these are {' and '.join(sorted(kinds))}.")
+    with refusals(files):
+        if kinds == {".parquet"}:
+            return _parquet(connection, files)
+        return _lines(connection, files) if kinds <= set(_JSON) else _delimited(connection, files, *kinds)
+
+
+def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    """The files that a path, a pattern or a list of these names; a file whose name looks like a pattern is itself."""
+    paths = [source] if isinstance(source, str | Path) else list(source)
+    if not paths:
+        raise ValueError("there must be at least one file, but the list is empty.")
+    files: list[Path] = []
+    for path in paths:
+        if has_magic(str(path)) and not Path(path).exists():
+            matches = sorted(glob(str(path), recursive=True))
+            if not matches:
+                raise ValueError(f"no file matches the pattern {path}.")
+            files += [Path(match) for match in matches]
+        else:
+            files.append(Path(path))
+    return tuple(files)
+
+
+def kind(file: Path) -> str:
+    """The format of a readable file, by its name: .csv, .tsv, .jsonl, .ndjson or .parquet."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    try:
+        exists = file.exists()
+    except OSError as error:  # a name too long, a folder that may not be entered
+        raise ValueError(f"{file} cannot be read: {error.strerror}.") from None
+    if file.is_dir():
+        raise ValueError(f"{file} is a folder, not a file: name the files in it, as in {file / '*.parquet'}.")
+    if not suffixes or suffixes[-1] not in _KINDS:
+        raise ValueError(
+            f"{file} must be a CSV, TSV, JSON lines or Parquet file, by its name: one of {', '.join(_KINDS)}."
+        )
+    if not file.is_file():
+        raise ValueError(f"{file} {'is not a regular file' if exists else 'does not exist'}.")
+    return suffixes[-1]
+
+
+def place(table: Table, name: str) -> int:
+    """Which column bears this name exactly, capitals included."""
+    return place_of(name, table.names, table.title)
+
+
+def place_of(name: str, names: Sequence[str], title: str) -> int:
+    """Which of the names is this one, capitals included; a refusal says what may have been meant."""
+    found = [index for index, other in enumerate(names) if other == name]
+    if len(found) > 1:
+        raise ValueError(f"{title} has {len(found)} columns called {name!r}: rename all but one.")
+    if not found:
+        lower = {other.lower(): other for other in names}
+        close = difflib.get_close_matches(name.lower(), list(lower), n=1)
+        hint = f" Did you mean {lower[close[0]]!r}?" if close else ""
+        raise ValueError(f"{title} has no column {name!r}.{hint} Its columns are: {', '.join(names)}.")
+    return found[0]
+
+
+@contextmanager
+def refusals(files: Iterable[Path]) -> Iterator[None]:
+    """What DuckDB cannot read becomes one line that names the file."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, OSError) as error:
+        title, *more = map(str, files)
+        where = f"{title} and {len(more)} more" if more else title
+        raise ValueError(f"{where} cannot be read: {_cause(error)}.") from None
+
+
+def literal(files: Sequence[Path]) -> str:
+    """The files as DuckDB's list of names, with the characters that it would read as a pattern taken literally."""
+    return f"[{', '.join(_text(_escaped(file)) for file in files)}]"
+
+
+def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], suffix: str) -> Table:
+    """CSV or TSV.  Nothing is guessed but the delimiter, from the first line: guesses can lose rows silently."""
+    plain = "auto_detect = false, comment = '', header = "
+    line = f"{plain} false, delim = '', quote = '', escape = '', columns = {{'line': 'VARCHAR'}}"
+    heads = []
+    for file in files:
+        first = connection.execute(f"SELECT line FROM read_csv({literal([file])}, {line}) LIMIT 1").fetchall()
+        if not first or first[0][0] is None:
+            raise ValueError(f"{file} is empty: it must begin with a line that names the columns.")
+        delimiter = max(_DELIMITERS[suffix], key=lambda letter: len(next(csv.reader(first[0], delimiter=letter))))
+        heads.append((delimiter, *next(csv.reader(first[0], delimiter=delimiter))))
+    _refuse_difference(files, heads)
+    delimiter, *names = heads[0]
+    called = [f"c{index}" for index in range(len(names))]
+    columns = ", ".join(f"{name}: 'VARCHAR'" for name in called)
+    layout = f"{plain} true, delim = '{delimiter}', quote = '\"', escape = '\"', columns = {{{columns}}}"
+    return Table(files, f"read_csv({literal(files)}, {layout})", tuple(names), tuple(called), ("VARCHAR",) * len(names))
+
+
+def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
+    """JSON lines: the columns are the keys of the first thousand objects, and a key that is left out is missing.
+
+    Objects are kept whole and columns taken out of them by key, because DuckDB's own columns ignore capitals.
+    """
+    sql = f"read_ndjson_objects({literal(files)})"
+    names: dict[str, None] = {}
+    rows = connection.execute(f"SELECT json_type(json), json_keys(json) FROM {sql} LIMIT 1000").fetchall()
+    if not rows:
+        raise ValueError(f"{files[0]} is empty: every line must be a JSON object.")
+    for number, (type_, keys) in enumerate(rows):
+        if type_ != "OBJECT" or len(set(keys)) < len(keys):
+            raise ValueError(
+                f"{files[0]}: every line must be a JSON object with each key once, but row {number} (from 0) is not."
+            )
+        names.update(dict.fromkeys(keys))
+    pointers = (_text("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
+    expressions = tuple(f"(json ->> {pointer})" for pointer in pointers)
+    return Table(files, sql, tuple(names), expressions, ("VARCHAR",) * len(names))
+
+
+def _parquet(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
+    sql = f"read_parquet({literal(files)})"
+    shapes = [_parquet_columns(connection, file) for file in files]
+    _refuse_difference(files, shapes)
+    described = connection.execute(f"DESCRIBE FROM {sql}").fetchall()
+    expressions = tuple('"' + row[0].replace('"', '""') + '"' for row in described)
+    return Table(files, sql, tuple(name for name, _ in shapes[0]), expressions, tuple(row[1] for row in described))
+
+
+def _parquet_columns(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[tuple[str, str], ...]:
+    """The true names of the columns, and their types: DESCRIBE renames columns that differ only in capitals."""
+    schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({literal([file])})").fetchall()
+    types = connection.execute(f"DESCRIBE FROM read_parquet({literal([file])})").fetchall()
+    names, inside = [], 0
+    for name, children in schema[1:]:  # depth first
+        if inside:
+            inside += (children or 0) - 1
+        else:
+            names.append(name)
+            inside = children or 0
+    return tuple((name, row[1]) for name, row in zip(names, types, strict=True))
+
+
+def _refuse_difference(files: Sequence[Path], columns: Sequence[tuple[object, ...]]) -> None:
+    """Files read together have the same columns in the same order: DuckDB would go by place, or convert silently."""
+    for file, other in zip(files, columns, strict=True):
+        if other != columns[0]:
+            ours, theirs = set(columns[0]), set(other)
+            difference = sorted(map(_shown, ours ^ theirs)) or ["their order"]
+            raise ValueError(
+                f"files read together must have the same columns, but {files[0]} and {file} differ in "
+                f"{', '.join(difference)}. Read them one by one."
+            )
+
+
+def _shown(column: object) -> str:
+    return " ".join(map(str, column)) if isinstance(column, tuple) else repr(column)
+
+
+def _escaped(file: Path) -> str:
+    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(file))
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _cause(error: Exception) -> str:
+    """What DuckDB says, without its advice to Python programmers."""
+    lines = [line.strip().rstrip(".") for line in str(error).splitlines()] or [type(error).__name__]
+    advice = next((index for index, line in enumerate(lines) if not line or line.startswith("Possible")), len(lines))
+    return "; ".join(lines[: max(1, advice)])

@@ -1,0 +1,40 @@
+"""Payoff tables in CSV files to decision problems."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from trustcal.decisions import DecisionProblem
+
+
+def read_payoff(path: str | Path) -> DecisionProblem:
+    """The decision problem in a CSV file with the header action,0,1: its name, its payoff if y = 0, if y = 1."""
+    file = Path(path)
+    rule = "a payoff file is a CSV with the header action,0,1 and a row per action, such as treat,-1,3"
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as text:
+            reader = csv.reader(text)
+            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{file} cannot be read: {error}. {rule}.") from None
+    header, rows = (lines[0][1], lines[1:]) if lines else ([], [])
+    if header != ["action", "0", "1"]:
+        raise ValueError(f"{file}: {rule}, but its header is {','.join(header)!r}.")
+    for number, row in rows:
+        if len(row) != 3 or not all(_is_number(cell) for cell in row[1:]):
+            raise ValueError(f"{file}: {rule}, but line {number} is {','.join(row)!r}.")
+    if not rows:
+        raise ValueError(f"{file}: {rule}, but it has no actions.")
+    try:
+        return DecisionProblem([[float(row[1]), float(row[2])] for _, row in rows], [row[0] for _, row in rows])
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
