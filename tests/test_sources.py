@@ -55,12 +55,20 @@ def test_column_names_are_taken_literally(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("p.csv", "p,y\n0.5,1\n0.6,\n", r"outcomes must be 0 or 1.*1 of 2 rows.*row 1"),
-        ("p.csv", "p,y\n0.5,1\n,0\n", r"NaN: 1 of 2 rows.*row 1"),
-        ("p.csv", "p,y\n0.5,1\n1.5,0\n", r"\[0, 1\]: 1 of 2 rows.*row 1.*1\.5"),
-        ("p.csv", "p,y\n0.5,1\nabc,0\nxyz,1\n", r"column 'p' must hold numbers, but 2 of its entries.*row 1.*'abc'"),
-        ("p.csv", "p,y\n0.5,yes\n0.6,maybe\n", r"column 'y' must hold numbers, but 1 of its entries.*row 1.*'maybe'"),
-        ("p.csv", "p,y\n0.5,1\nyes,0\n", r"column 'p' must hold numbers, but 1 of its entries.*'yes'"),
+        (
+            "p.csv",
+            "p,y\n0.5,1\n0.6,\n",
+            r"1 of 2 rows do not: 1 with an outcome that is missing or not 0 or 1.*row 1 .*0\.6', y missing",
+        ),
+        ("p.csv", "p,y\n0.5,1\n,0\n", r"1 of 2 rows do not: 1 without a prediction.*row 1"),
+        (
+            "p.csv",
+            "p,y\n0.5,1\n1.5,0\n",
+            r"1 of 2 rows do not: 1 with a prediction above 1.*row 1 \(from 0\) with p '1\.5', y '0'",
+        ),
+        ("p.csv", "p,y\n0.5,1\nabc,0\nxyz,1\n", r"2 with a prediction that is no number.*row 1 .*'abc'"),
+        ("p.csv", "p,y\n0.5,yes\n0.6,maybe\n", r"1 with an outcome.*row 1 .*'maybe'.*positive="),
+        ("p.csv", "p,y\n0.5,1\nyes,0\n", r"1 with a prediction that is no number.*'yes'"),
         ("p.csv", "P,y\n0.5,1\n", r"no column 'p'\. Did you mean 'P'\? Its columns are: P, y"),
         ("p.csv", "prob,y\n0.5,1\n", r"no column 'p'\. Its columns are: prob, y"),
         ("p.csv", "p,p,y\n0.5,0.6,1\n", r"2 columns called 'p': rename"),
@@ -132,7 +140,7 @@ def test_missing_files_folders_and_corrupt_archives(tmp_path: Path) -> None:
 def test_dates_are_no_predictions(tmp_path: Path) -> None:
     file = tmp_path / "p.parquet"
     pd.DataFrame({"p": pd.to_datetime(["2020-01-01"]), "y": [1]}).to_parquet(file)
-    with pytest.raises(ValueError, match="cannot be read"):
+    with pytest.raises(ValueError, match="column 'p' must hold numbers, but holds TIMESTAMP"):
         tc.read(file, prediction="p", outcome="y")
 
 

@@ -1,6 +1,6 @@
 """Where predictions live: frames, files and engines to predictors; payoff tables to decision problems."""
 
 from trustcal.sources.payoffs import read_payoff
-from trustcal.sources.reading import read
+from trustcal.sources.reading import Reading, read, reading
 
-__all__ = ["read", "read_payoff"]
+__all__ = ["Reading", "read", "read_payoff", "reading"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, final
+
+from trustcal.sources.columns import place_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,16 +30,12 @@ class Table:
     cast makes a number; Parquet gives its own types.
     """
 
+    title: str
     files: tuple[Path, ...]
     sql: str
     names: tuple[str, ...]
     expressions: tuple[str, ...]
     types: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        """What to call the table in a message."""
-        return str(self.files[0]) if len(self.files) == 1 else f"{self.files[0]} and {len(self.files) - 1} more"
 
 
 def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Sequence[str | Path]) -> Table:
@@ -47,7 +44,7 @@ def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Seque
     kinds = {kind(file) for file in files}
     if len(kinds) > 1:
         raise ValueError(f"files read together must be of one format, but these are {' and '.join(sorted(kinds))}.")
-    with refusals(files):
+    with refusals(titled(files)):
         if kinds == {".parquet"}:
             return _parquet(connection, files)
         return _lines(connection, files) if kinds <= set(_JSON) else _delimited(connection, files, *kinds)
@@ -95,35 +92,25 @@ def place(table: Table, name: str) -> int:
     return place_of(name, table.names, table.title)
 
 
-def place_of(name: str, names: Sequence[str], title: str) -> int:
-    """Which of the names is this one, capitals included; a refusal says what may have been meant."""
-    found = [index for index, other in enumerate(names) if other == name]
-    if len(found) > 1:
-        raise ValueError(f"{title} has {len(found)} columns called {name!r}: rename all but one.")
-    if not found:
-        lower = {other.lower(): other for other in names}
-        close = difflib.get_close_matches(name.lower(), list(lower), n=1)
-        hint = f" Did you mean {lower[close[0]]!r}?" if close else ""
-        raise ValueError(f"{title} has no column {name!r}.{hint} Its columns are: {', '.join(names)}.")
-    return found[0]
-
-
 @contextmanager
-def refusals(files: Iterable[Path]) -> Iterator[None]:
-    """What DuckDB cannot read becomes one line that names the file."""
+def refusals(title: str) -> Iterator[None]:
+    """What DuckDB cannot read becomes one line that says where."""
     import duckdb
 
     try:
         yield
     except (duckdb.Error, OSError) as error:
-        title, *more = map(str, files)
-        where = f"{title} and {len(more)} more" if more else title
-        raise ValueError(f"{where} cannot be read: {_cause(error)}.") from None
+        raise ValueError(f"{title} cannot be read: {_cause(error)}.") from None
+
+
+def titled(files: Sequence[Path]) -> str:
+    """What to call the files in a message."""
+    return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
 
 
 def literal(files: Sequence[Path]) -> str:
     """The files as DuckDB's list of names, with the characters that it would read as a pattern taken literally."""
-    return f"[{', '.join(_text(_escaped(file)) for file in files)}]"
+    return f"[{', '.join(quoted(_escaped(file)) for file in files)}]"
 
 
 def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], suffix: str) -> Table:
@@ -142,7 +129,14 @@ def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], s
     called = [f"c{index}" for index in range(len(names))]
     columns = ", ".join(f"{name}: 'VARCHAR'" for name in called)
     layout = f"{plain} true, delim = '{delimiter}', quote = '\"', escape = '\"', columns = {{{columns}}}"
-    return Table(files, f"read_csv({literal(files)}, {layout})", tuple(names), tuple(called), ("VARCHAR",) * len(names))
+    return Table(
+        titled(files),
+        files,
+        f"read_csv({literal(files)}, {layout})",
+        tuple(names),
+        tuple(called),
+        ("VARCHAR",) * len(names),
+    )
 
 
 def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
@@ -161,9 +155,9 @@ def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Ta
                 f"{files[0]}: every line must be a JSON object with each key once, but row {number} (from 0) is not."
             )
         names.update(dict.fromkeys(keys))
-    pointers = (_text("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
+    pointers = (quoted("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
     expressions = tuple(f"(json ->> {pointer})" for pointer in pointers)
-    return Table(files, sql, tuple(names), expressions, ("VARCHAR",) * len(names))
+    return Table(titled(files), files, sql, tuple(names), expressions, ("VARCHAR",) * len(names))
 
 
 def _parquet(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
@@ -172,7 +166,9 @@ def _parquet(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> 
     _refuse_difference(files, shapes)
     described = connection.execute(f"DESCRIBE FROM {sql}").fetchall()
     expressions = tuple('"' + row[0].replace('"', '""') + '"' for row in described)
-    return Table(files, sql, tuple(name for name, _ in shapes[0]), expressions, tuple(row[1] for row in described))
+    return Table(
+        titled(files), files, sql, tuple(name for name, _ in shapes[0]), expressions, tuple(row[1] for row in described)
+    )
 
 
 def _parquet_columns(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[tuple[str, str], ...]:
@@ -209,7 +205,8 @@ def _escaped(file: Path) -> str:
     return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(file))
 
 
-def _text(value: str) -> str:
+def quoted(value: str) -> str:
+    """The text as SQL writes it."""
     return "'" + value.replace("'", "''") + "'"
 
 

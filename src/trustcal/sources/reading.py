@@ -1,71 +1,233 @@
-"""Rows of a file to a predictor."""
+"""read: whatever holds predictions and outcomes, of any size, becomes a predictor, or one per group."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, final, overload
 
 from trustcal.predictor import Predictor
-from trustcal.rows import counted_rows
-from trustcal.sources.files import Table, open_files, place, refusals
+from trustcal.sources.columns import Columns, chosen_columns
+from trustcal.sources.counting import MANY, Counted, Group, Request, checked_resolution
+from trustcal.sources.faults import Faults
+from trustcal.sources.files import Table, open_files, refusals
+from trustcal.sources.frames import counted_by_frame, names_of, opened_frame, titled
+from trustcal.sources.outcomes import Label
+from trustcal.sources.queries import connected, counted_by_query
 
-if TYPE_CHECKING:
-    import duckdb
+
+@final
+@dataclass(frozen=True)
+class Reading:
+    """What was read, and how: the predictors and the facts that belong beside them."""
+
+    source: str
+    columns: Columns
+    rows: int
+    """How many rows there were, sound or not."""
+    dropped: Faults
+    resolution: float
+    """Predictions were rounded to multiples of this; 0 where every value was kept."""
+    resolution_asked: bool
+    """Whether the resolution was asked for; otherwise it is the rule for more than 10^7 distinct predictions."""
+    predictors: tuple[tuple[Any, Predictor], ...]
+    """Each group with its predictor, in the order of the groups; one without name, None, where none were asked for."""
+
+    @property
+    def groups(self) -> dict[Any, Predictor]:
+        """The predictor of each group."""
+        return dict(self.predictors)
+
+    @property
+    def predictor(self) -> Predictor:
+        """The predictor of all rows, where no groups were asked for."""
+        if self.columns.by:
+            raise ValueError(f"there is one predictor per group of {', '.join(self.columns.by)}: take .groups.")
+        return self.predictors[0][1]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a reader should be told: columns that were inferred, rows dropped, predictions rounded."""
+        inferred = [(role, getattr(self.columns, role)) for role in self.columns.inferred]
+        said = [f"The {role} is column {name!r}, by its name." for role, name in inferred]
+        if self.dropped.total:
+            said.append(f"{self.dropped.total:,} of {self.rows:,} rows were dropped: {self.dropped}.")
+        if self.resolution:
+            why = "" if self.resolution_asked else f", because more than {MANY:,} are distinct"
+            moved = max(q.moved for _, q in self.predictors)
+            said.append(
+                f"Predictions were rounded to multiples of {self.resolution:.3g}{why}: on average they moved by "
+                f"{moved:.2g}, the distance to calibration by no more, the smooth calibration error by twice that."
+            )
+        return tuple(said)
+
+    def to_json(self) -> str:
+        """The facts and the size of every predictor, as JSON."""
+        facts = {field: value for field, value in asdict(self).items() if field != "predictors"}
+        sizes = [{"group": group, "rows": q.rows, "values": len(q), "moved": q.moved} for group, q in self.predictors]
+        return json.dumps({**facts, "predictors": sizes}, default=str)
 
 
-def read(path: str | Path, *, prediction: str, outcome: str, weight: str | None = None) -> Predictor:
-    """The predictor in a CSV, TSV or Parquet file (CSV and TSV also as .gz or .zst): one row per prediction.
+@overload
+def read(
+    source: Any,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: None = None,
+    resolution: float | None = None,
+    positive: Label | None = None,
+    drop_invalid: bool = False,
+) -> Predictor: ...
 
-    The first line of a CSV names the columns, and every further line is a row.  `prediction`, `outcome` and `weight`
-    name columns exactly, capitals included.  Outcomes may be 0/1, true/false or yes/no.
+
+@overload
+def read(
+    source: Any,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    *,
+    by: str | Sequence[str],
+    resolution: float | None = None,
+    positive: Label | None = None,
+    drop_invalid: bool = False,
+) -> dict[Any, Predictor]: ...
+
+
+def read(
+    source: Any,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    resolution: float | None = None,
+    positive: Label | None = None,
+    drop_invalid: bool = False,
+) -> Predictor | dict[Any, Predictor]:
+    """The predictor in a file or a frame, one row per prediction; with `by`, a dict of one predictor per group.
+
+    `source` is a CSV, TSV, JSON lines or Parquet file (compressed or not), a pattern such as "*.parquet" or a list of
+    files; a frame of pandas, Polars (eager or lazy), PySpark, Dask or Ibis; a DuckDB relation; a PyArrow table or
+    dataset.  The engine that holds the rows counts them by prediction and outcome, and only the counts come here: from
+    every engine the same rows give the same bits as `Predictor.from_samples`.  With weights the engine's own sums come,
+    which may differ from engine to engine in the last digits (and, where an engine adds in parallel, from run to run).
+
+    Columns are named exactly, capitals included.  `prediction` and `outcome` may be left out where one column has an
+    obvious name (prediction, predicted, probability, prob, score, y_prob, p; outcome, label, target, y_true, y).
+    Outcomes are 0/1, true/false or yes/no; of other labels, `positive` names the one that counts as 1.
+
+    Rows without a prediction in [0, 1], an outcome or a finite weight are refused, or left out with drop_invalid=True.
+
+    Predictions are rounded to multiples of `resolution`, a power of two such as 2**-20, inside the engine, so that at
+    most 2^20 + 1 come back; `Predictor.moved` and `rounding_effect` say what that costs.  0 keeps every value.  None
+    keeps every value up to 10^7 distinct ones, and rounds to 2^-22 above.  `reading` tells what was done.
 
     >>> from importlib.resources import files
-    >>> read(files("trustcal") / "examples" / "census_income.csv", prediction="prediction", outcome="outcome")
+    >>> read(files("trustcal") / "examples" / "census_income.csv")
     Predictor(10685 values, 16281 rows, base rate 0.236226)
+    >>> read(files("trustcal") / "examples" / "census_income.csv", resolution=2**-4)
+    Predictor(17 values, 16281 rows, base rate 0.236226)
+
+    O(n), and O(d log d) for d distinct predictions.
     """
-    import duckdb
-
-    if prediction == outcome:
-        raise ValueError(f"prediction and outcome must be different columns, but both are {prediction!r}.")
-    names = [outcome, prediction] if weight is None else [outcome, prediction, weight]
-    with duckdb.connect() as connection:
-        table = open_files(connection, path)
-        with refusals(table.files):
-            columns = [_numbers(connection, table, name, truth=name == outcome) for name in names]
-    try:
-        weights = columns[2] if weight is not None else None
-        counts = counted_rows(columns[0], columns[1], weights, names=[f"column {name!r}" for name in names])
-    except ValueError as error:
-        raise ValueError(f"{table.title}: {error}") from None
-    return Predictor(counts.p, counts.mass, counts.positive, rows=counts.rows, effective_rows=counts.effective_rows)
+    found = reading(
+        source,
+        prediction=prediction,
+        outcome=outcome,
+        weight=weight,
+        by=by,
+        resolution=resolution,
+        positive=positive,
+        drop_invalid=drop_invalid,
+    )
+    return found.groups if found.columns.by else found.predictor
 
 
-def _numbers(connection: duckdb.DuckDBPyConnection, table: Table, name: str, truth: bool) -> NDArray[np.float64]:
-    """A column as float64 with NaN for what is missing; text that is no number (or truth value) is refused."""
-    index = place(table, name)
-    column = table.expressions[index]
-    number = f"CAST({column} AS DOUBLE)"
-    if table.types[index] == "VARCHAR":
-        number = f"TRY_{number}"
-        if truth:
-            number = f"coalesce({number}, CAST(TRY_CAST({column} AS BOOLEAN) AS DOUBLE))"
-        _refuse_text(connection, table, name, column, number)
-    fetched = connection.execute(f"SELECT {number} AS number FROM {table.sql}").fetchnumpy()
-    return np.ma.filled(fetched["number"].astype(np.float64), np.nan)
+def reading(
+    source: Any,
+    *,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    resolution: float | None = None,
+    positive: Label | None = None,
+    drop_invalid: bool = False,
+) -> Reading:
+    """What `read` reads, with the facts: which columns, how many rows, what was dropped or rounded.
+
+    >>> from importlib.resources import files
+    >>> found = reading(files("trustcal") / "examples" / "census_income.csv")
+    >>> found.predictor, found.rows, found.dropped.total
+    (Predictor(10685 values, 16281 rows, base rate 0.236226), 16281, 0)
+    >>> print(*found.sentences, sep="\\n")
+    The prediction is column 'prediction', by its name.
+    The outcome is column 'outcome', by its name.
+    """
+    names = (by,) if isinstance(by, str) else tuple(by or ())
+    finely = checked_resolution(resolution)
+
+    def request(columns: Sequence[str], title: str) -> Request:
+        chosen = chosen_columns(columns, title, prediction=prediction, outcome=outcome, weight=weight, by=names)
+        return Request(chosen, positive, finely, drop_invalid)
+
+    title, asked, counted = _counted(source, request)
+    piles = sorted(counted.groups.items(), key=lambda item: _order(item[0]))
+    predictors = tuple((_named(group, by), pile.predictor(counted.resolution)) for group, pile in piles)
+    return Reading(
+        title, asked.columns, counted.rows, counted.faults, counted.resolution, finely is not None, predictors
+    )
 
 
-def _refuse_text(connection: duckdb.DuckDBPyConnection, table: Table, name: str, column: str, number: str) -> None:
-    culprits = connection.execute(
-        f"""SELECT count(*), min(row), arg_min(text, row) FROM (
-            SELECT {column} AS text, row_number() OVER () - 1 AS row FROM {table.sql}
-            QUALIFY {column} IS NOT NULL AND {number} IS NULL)"""
-    ).fetchall()
-    count, row, text = culprits[0]
-    if count:
-        raise ValueError(
-            f"{table.title}: column {name!r} must hold numbers, but {count} of its entries are text, the first in row "
-            f"{row} (from 0): {text!r}. Recode them, or name another column."
-        )
+def _counted(source: Any, request: Callable[[Sequence[str], str], Request]) -> tuple[str, Request, Counted]:
+    """The rows of the source, counted by the engine that suits it."""
+    if isinstance(source, str | os.PathLike | list | tuple):
+        paths = [Path(path) for path in source] if isinstance(source, list | tuple) else Path(source)
+        with connected() as connection:
+            table = open_files(connection, paths)
+            asked = request(table.names, table.title)
+            if asked.columns.weight is not None:
+                connection.execute("SET threads = 1")  # sums of weights must not depend on who came first
+            with refusals(table.title):
+                keep = not table.sql.startswith("read_parquet")
+                return table.title, asked, counted_by_query(table, connection.execute, asked, keep)
+    module = type(source).__module__.split(".")[0]
+    if module == "pyarrow":
+        with connected() as connection:
+            return _counted_relation(connection.from_arrow(source), source.schema.names, "the PyArrow data", request)
+    if module in ("duckdb", "_duckdb"):
+        return _counted_relation(source, source.columns, "the DuckDB relation", request)
+    frame = opened_frame(source)
+    asked = request(names_of(frame), titled(frame))
+    return titled(frame), asked, counted_by_frame(frame, asked)
+
+
+def _counted_relation(
+    relation: Any, names: Sequence[str], title: str, request: Callable[[Sequence[str], str], Request]
+) -> tuple[str, Request, Counted]:
+    """Columns are called by their place, because DuckDB ignores capitals."""
+    called = tuple(f"c{index}" for index in range(len(names)))
+    rows = f"trustcal_source AS source({', '.join(called)})"
+    with refusals(title):
+        table = Table(title, (), rows, tuple(names), called, tuple(map(str, relation.types)))
+        asked = request(names, title)
+        run = partial(relation.query, "trustcal_source")
+        return title, asked, counted_by_query(table, run, asked, keep=False)
+
+
+def _named(group: Group, by: str | Sequence[str] | None) -> Any:
+    """A group as its value, where one column makes it, or as a tuple of values."""
+    return None if not group else group[0] if isinstance(by, str) else group
+
+
+def _order(group: Group) -> tuple[tuple[int, Any], ...]:
+    """Numbers in their order, then everything else in the order of its text, then what is missing."""
+    numbers = (int, float)
+    return tuple(
+        (2, "") if value is None else (0, value) if isinstance(value, numbers) else (1, str(value)) for value in group
+    )

@@ -1,0 +1,87 @@
+"""Which column is the prediction, which the outcome: by name, exactly, and said aloud where it was inferred."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+PREDICTIONS = ("prediction", "predicted", "probability", "prob", "score", "y_prob", "p")
+"""Names by which a column is taken as the prediction when none is given; capitals count."""
+OUTCOMES = ("outcome", "label", "target", "y_true", "y")
+"""Names by which a column is taken as the outcome when none is given; capitals count."""
+
+
+@final
+@dataclass(frozen=True)
+class Columns:
+    """The columns that are read, and which of the roles were inferred from the names of the table."""
+
+    prediction: str
+    outcome: str
+    weight: str | None = None
+    by: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them: prediction, outcome, the weight if there is one, and what groups are made by."""
+        return (self.prediction, self.outcome, *(() if self.weight is None else (self.weight,)), *self.by)
+
+
+def chosen_columns(
+    names: Sequence[str],
+    title: str,
+    *,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: tuple[str, ...] = (),
+) -> Columns:
+    """The columns asked for, or those whose names leave no doubt; weights and groups are never inferred.
+
+    >>> chosen_columns(["id", "prob", "y"], "a.csv")
+    Columns(prediction='prob', outcome='y', weight=None, by=(), inferred=('prediction', 'outcome'))
+    """
+    inferred = tuple(role for role, name in (("prediction", prediction), ("outcome", outcome)) if name is None)
+    if prediction is None:
+        prediction = _obvious("prediction", PREDICTIONS, names, title)
+    if outcome is None:
+        outcome = _obvious("outcome", OUTCOMES, names, title)
+    columns = Columns(prediction, outcome, weight, by, inferred)
+    for name in columns.names:
+        place_of(name, names, title)
+    if prediction == outcome:
+        raise ValueError(f"prediction and outcome must be different columns, but both are {prediction!r}.")
+    if len(set(by)) < len(by):
+        raise ValueError(f"by must name each column once, but is {list(by)}.")
+    return columns
+
+
+def place_of(name: str, names: Sequence[str], title: str) -> int:
+    """Which of the names is this one, capitals included; a refusal says what may have been meant."""
+    found = [index for index, other in enumerate(names) if other == name]
+    if len(found) > 1:
+        raise ValueError(f"{title} has {len(found)} columns called {name!r}: rename all but one.")
+    if not found:
+        lower = {str(other).lower(): str(other) for other in names}
+        close = difflib.get_close_matches(str(name).lower(), list(lower), n=1)
+        hint = f" Did you mean {lower[close[0]]!r}?" if close else ""
+        raise ValueError(f"{title} has no column {name!r}.{hint} Its columns are: {', '.join(map(str, names))}.")
+    return found[0]
+
+
+def _obvious(role: str, known: Sequence[str], names: Sequence[str], title: str) -> str:
+    found = [name for name in names if name in known]
+    if len(found) != 1:
+        what = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {_listed(known)}"
+        raise ValueError(
+            f"{title}: say which column is the {role}, as in {role}='…': {what}. "
+            f"The columns are: {', '.join(map(str, names))}."
+        )
+    return found[0]
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,0 +1,60 @@
+"""Rows that cannot be part of a predictor: counted by kind, refused with the first few, or dropped on request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import final
+
+WORDS = {
+    "missing": "without a prediction",
+    "nan": "with the prediction NaN",
+    "text": "with a prediction that is no number",
+    "below": "with a prediction below 0",
+    "above": "with a prediction above 1",
+    "outcome": "with an outcome that is missing or not 0 or 1",
+    "weight": "with a weight that is missing, negative or not finite",
+}
+
+
+@final
+@dataclass(frozen=True)
+class Faults:
+    """How many rows have which fault; a row with several counts once, under the first of them in this order.
+
+    pandas and Dask do not tell a missing number from NaN: there both count as missing.
+
+    >>> print(Faults(missing=2, above=1))
+    2 without a prediction, 1 with a prediction above 1
+    """
+
+    missing: int = 0
+    nan: int = 0
+    text: int = 0
+    below: int = 0
+    above: int = 0
+    outcome: int = 0
+    weight: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many rows have a fault."""
+        return sum(astuple(self))
+
+    def __str__(self) -> str:
+        counts = [(WORDS[field.name], getattr(self, field.name)) for field in fields(self)]
+        return ", ".join(f"{count:,} {words}" for words, count in counts if count) or "no row at fault"
+
+
+def refusal(title: str, rows: int, faults: Faults, first: Sequence[str]) -> ValueError:
+    """The error for rows at fault: how many of which kind, the first few, and the remedy."""
+    remedies = ["To leave them out, ask for that: drop_invalid=True."]
+    if faults.below or faults.above:
+        remedies.append("Divide percentages by 100; turn scores or logits into probabilities.")
+    if faults.outcome:
+        remedies.append("For other labels than 0 and 1, name the one that counts as 1: positive='…'.")
+    examples = f" The first: {'; '.join(first)}." if first else ""
+    return ValueError(
+        f"{title}: every row must have a prediction in [0, 1] and an outcome, 0 or 1, but {faults.total:,} of {rows:,} "
+        f"rows do not: {faults}.{examples} {' '.join(remedies)}"
+    )

@@ -1,0 +1,256 @@
+"""Counting by the engine of a frame: pandas, Polars, PySpark, Dask and Ibis, all through narwhals.
+
+The engine groups rows by prediction and outcome and counts them; what the keys mean is decided here, in numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.sources.counting import DEFAULT, Counted, Group, Request, refuse_many_groups, too_many
+from trustcal.sources.faults import Faults, refusal
+from trustcal.sources.outcomes import as_label, decoded, refuse_third_label
+from trustcal.sources.tallies import Pile, tallied
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+_FORGET_CAPITALS = ("pyspark", "pyspark[connect]", "ibis", "sqlframe", "duckdb")
+_POSITIVE, _ZERO = 0, 1
+"""What a weight can be, beside wrong."""
+
+
+def opened_frame(source: object) -> nw.LazyFrame[Any]:
+    """Any frame that narwhals knows, or a refusal."""
+    import narwhals as nw
+
+    pandas = type(source).__module__.startswith("pandas")
+    names = [str(name) for name in getattr(source, "columns", ())] if pandas else []
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise ValueError(f"the pandas frame has several columns called {', '.join(map(repr, twice))}: rename them.")
+    try:
+        frame: Any = nw.from_native(source)
+    except TypeError:
+        raise ValueError(
+            "read takes the name of a file, a pattern or a list of these, a frame of pandas, Polars, PySpark, Dask or "
+            f"Ibis, a DuckDB relation, or a PyArrow table or dataset, but got a {type(source).__qualname__}."
+        ) from None
+    lazy: nw.LazyFrame[Any] = frame.lazy()
+    if lazy.implementation.value in _FORGET_CAPITALS:
+        columns = names_of(lazy)
+        if len({name.lower() for name in columns}) < len(columns):
+            raise ValueError(f"{titled(lazy)} has columns that differ only in capitals: {', '.join(columns)}. Rename.")
+    return lazy
+
+
+def titled(frame: nw.LazyFrame[Any]) -> str:
+    """What to call the frame in a message."""
+    return f"the {frame.implementation.value} frame"
+
+
+def names_of(frame: nw.LazyFrame[Any]) -> list[str]:
+    """The columns of the frame."""
+    with _failures(frame):
+        return frame.collect_schema().names()
+
+
+def counted_by_frame(frame: nw.LazyFrame[Any], request: Request) -> Counted:
+    """The rows of a frame, counted by its engine in one pass (and one before, where there are more than 10^7)."""
+    rows = _rows(frame, request)
+    with _failures(frame):
+        resolution = request.resolution
+        if resolution is None:
+            resolution = DEFAULT if _has_many(rows, request) else 0.0
+        keys = _grouped(rows, request, resolution).collect()
+    return _classified(keys, request, titled(frame), resolution)
+
+
+@contextmanager
+def _failures(frame: nw.LazyFrame[Any]) -> Iterator[None]:
+    """What the engine cannot do becomes one line: engines raise what they like, over a dead cluster for instance."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        lines = [line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()]
+        what = ": ".join([type(error).__name__, *lines[:1]])
+        raise ValueError(f"{titled(frame)} cannot be read: its engine failed with {what}.") from error
+
+
+def _rows(frame: nw.LazyFrame[Any], request: Request) -> nw.LazyFrame[Any]:
+    """The columns of the request as p, y, w (with its square, and whether it is sound) and g0, g1, …"""
+    import narwhals as nw
+
+    with _failures(frame):
+        schema = frame.collect_schema()
+    columns, title = request.columns, titled(frame)
+    selected = [
+        _number(columns.prediction, schema[columns.prediction], title).alias("p"),
+        _label(columns.outcome, schema[columns.outcome], title).alias("y"),
+    ]
+    if columns.weight is not None:
+        w = _number(columns.weight, schema[columns.weight], title)
+        light = nw.when(w == 0).then(nw.lit(_ZERO)).otherwise(nw.lit(2))
+        state = nw.when((w > 0) & w.is_finite()).then(nw.lit(_POSITIVE)).otherwise(light)
+        selected += [w.alias("w"), (w * w).alias("squares"), state.alias("state")]
+    for index, name in enumerate(columns.by):
+        group = nw.col(name)
+        selected.append((group.cast(nw.String) if _is_category(schema[name]) else group).alias(f"g{index}"))
+    with _failures(frame):
+        return frame.select(*selected)
+
+
+def _number(name: str, dtype: Any, title: str) -> nw.Expr:
+    """A column as float64; decimals go by their digits, because PyArrow's own conversion makes 0.7 of them wrongly."""
+    import narwhals as nw
+
+    column = nw.col(name)
+    if isinstance(dtype, nw.Decimal):
+        return column.cast(nw.String).cast(nw.Float64)
+    if not (dtype.is_numeric() or isinstance(dtype, nw.Boolean | nw.Object)):
+        raise ValueError(f"{title}: column {name!r} must hold numbers, but holds {dtype}. Convert it, or name another.")
+    return column.cast(nw.Float64)
+
+
+def _label(name: str, dtype: Any, title: str) -> nw.Expr:
+    import narwhals as nw
+
+    if isinstance(dtype, nw.String | nw.Object):
+        return nw.col(name)
+    return nw.col(name).cast(nw.String) if _is_category(dtype) else _number(name, dtype, title)
+
+
+def _is_category(dtype: Any) -> bool:
+    import narwhals as nw
+
+    return isinstance(dtype, nw.Categorical | nw.Enum)
+
+
+def _has_many(rows: nw.LazyFrame[Any], request: Request) -> bool:
+    import narwhals as nw
+
+    if not too_many(int(rows.select(nw.len()).collect().item())):
+        return False
+    keys = rows.select("p", *(f"g{index}" for index in range(len(request.columns.by)))).unique()
+    return too_many(int(keys.select(nw.len()).collect().item()))
+
+
+def _grouped(rows: nw.LazyFrame[Any], request: Request, resolution: float) -> nw.LazyFrame[Any]:
+    """Rows counted by the engine, on predictions rounded to the grid if there is one."""
+    import narwhals as nw
+
+    heavy = request.columns.weight is not None
+    sums = ["w", "squares"] if heavy else []
+    if resolution:
+        p, steps = nw.col("p"), 1 / resolution
+        inside = (p >= 0) & (p <= 1)
+        sound = nw.when(inside).then(p).otherwise(nw.lit(0.0))  # Ibis makes floor an integer, and NaN has none
+        near = nw.when(inside).then((sound * steps + 0.5).floor().cast(nw.Float64) * resolution).otherwise(p)
+        way = (near - p).abs()
+        rows = rows.with_columns(near.alias("near"), (way * nw.col("w") if heavy else way).alias("moved"))
+        rows = rows.drop("p").rename({"near": "p"})
+        sums.append("moved")
+    keys = ["p", "y", *(["state"] if heavy else []), *(f"g{index}" for index in range(len(request.columns.by)))]
+    grouped = rows.group_by(*keys, drop_null_keys=False)
+    return grouped.agg(nw.len().alias("n"), *(nw.col(name).sum() for name in sums))
+
+
+def _classified(keys: nw.DataFrame[Any], request: Request, title: str, resolution: float) -> Counted:
+    """Keys and their counts as tallies by group, once those at fault are counted."""
+    columns = request.columns
+    p, missing = _floats(keys["p"])
+    n = np.asarray(keys["n"].to_numpy(), dtype=np.int64)
+    y = _outcomes(keys["y"], request, title)
+    state = np.asarray(keys["state"].to_numpy()) if columns.weight else np.full(len(n), _POSITIVE)
+    bad = {
+        "missing": missing,
+        "nan": np.isnan(p),
+        "below": p < 0,
+        "above": p > 1,
+        "outcome": y < 0,
+        "weight": state > _ZERO,
+    }
+    sound = np.ones(len(n), dtype=bool)
+    faults = {}
+    for name, at_fault in bad.items():
+        faults[name] = int(n[sound & at_fault].sum())
+        sound &= ~at_fault
+    counted = Faults(**faults)
+    total = int(n.sum())
+    if total == 0:
+        raise ValueError(f"{title}: there must be at least one row, but there is none.")
+    if counted.total and not request.drop_invalid:
+        raise refusal(title, total, counted, _examples(keys, ~sound, columns.prediction, columns.outcome))
+    if not sound.any():
+        raise ValueError(f"{title}: no row of {total:,} is left: {counted}.")
+    sound &= state == _POSITIVE
+    if not sound.any():
+        raise ValueError(f"{title}: some weight must be positive, but all are 0.")
+    sums = {name: _floats(keys[name])[0] for name in ("w", "squares", "moved") if name in keys.columns}
+    weight = sums.get("w", n.astype(np.float64))
+    groups = _groups(keys, len(columns.by), sound)
+    refuse_many_groups(len(groups), columns, title)
+    piles = {}
+    for group, here in groups.items():
+        part = tallied(p[here], weight[here], weight[here] * y[here])
+        more = {name: [float(sums[name][here].sum())] for name in ("squares", "moved") if name in sums}
+        piles[group] = Pile([part], [int(n[here].sum())], **more)
+    return Counted(total, counted, piles, resolution)
+
+
+def _floats(column: nw.Series[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """A column of numbers, and where it has none."""
+    missing = np.asarray(column.is_null().to_numpy(), dtype=bool)
+    return np.asarray(column.fill_null(0.0).to_numpy(), dtype=np.float64), missing
+
+
+def _outcomes(column: nw.Series[Any], request: Request, title: str) -> NDArray[np.int8]:
+    """0, 1, or -1 for what is neither."""
+    if column.dtype.is_numeric():
+        values, missing = _floats(column)
+        labels: list[Any] = [None if none else value for value, none in zip(values.tolist(), missing, strict=True)]
+    else:
+        labels = column.to_list()
+    known = {label for label in set(labels) if label is not None and label == label}
+    if request.positive is None:
+        meaning = {label: decoded(label) for label in known}
+    else:
+        positive = as_label(request.positive, any(isinstance(label, str) for label in known), request.columns.outcome)
+        refuse_third_label(known - {positive}, positive, request.columns.outcome, title)
+        meaning = {label: int(label == positive) for label in known}
+    codes = {label: -1 if code is None else code for label, code in meaning.items()}
+    return np.array([codes.get(label, -1) for label in labels], dtype=np.int8)
+
+
+def _groups(keys: nw.DataFrame[Any], count: int, sound: NDArray[np.bool_]) -> dict[Group, NDArray[np.intp]]:
+    """Which keys belong to which group; a value that is missing or NaN is None."""
+    if not count:
+        return {(): np.flatnonzero(sound)}
+    columns = [keys[f"g{index}"] for index in range(count)]
+    values = [
+        [
+            None if none or value != value else value
+            for value, none in zip(column.to_list(), column.is_null(), strict=True)
+        ]
+        for column in columns
+    ]
+    members: dict[Group, list[int]] = {}
+    for index in np.flatnonzero(sound).tolist():
+        members.setdefault(tuple(value[index] for value in values), []).append(index)
+    return {group: np.array(here) for group, here in members.items()}
+
+
+def _examples(keys: nw.DataFrame[Any], bad: NDArray[np.bool_], prediction: str, outcome: str) -> list[str]:
+    first = np.flatnonzero(bad)[:3].tolist()
+    said = [
+        ["missing" if none else repr(value) for value, none in zip(column.to_list(), column.is_null(), strict=True)]
+        for column in (keys["p"][first], keys["y"][first])
+    ]
+    return [f"{prediction} {p}, {outcome} {y}" for p, y in zip(*said, strict=True)]

@@ -1,0 +1,50 @@
+"""What counts as outcome 1: numbers, truth values, and labels of which one is named positive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+TRUE = ("true", "t", "yes", "y")
+FALSE = ("false", "f", "no", "n")
+
+Label = str | float | bool
+
+
+def decoded(value: Any) -> int | None:
+    """0 or 1 for a number, a truth value or a word for one; None for anything else.
+
+    >>> decoded(1.0), decoded(False), decoded("Yes"), decoded("0.0"), decoded(2), decoded("maybe"), decoded(None)
+    (1, 0, 1, 0, None, None, None)
+    """
+    if isinstance(value, str):
+        word = value.strip().lower()
+        if word in TRUE or word in FALSE:
+            return int(word in TRUE)
+        try:
+            value = float(word)
+        except ValueError:
+            return None
+    return int(value) if value in (0, 1) else None
+
+
+def as_label(positive: Label, text: bool, column: str) -> Label:
+    """The positive label in the type of its column: text, or a number."""
+    if text:
+        return str(positive)
+    try:
+        return float(positive)
+    except ValueError:
+        raise ValueError(
+            f"positive must be a number, because column {column!r} holds numbers, but is {positive!r}."
+        ) from None
+
+
+def refuse_third_label(others: Iterable[Label], positive: Label, column: str, title: str) -> None:
+    """Beside the positive label there may be one other: with more, or with a slip of the pen, 0 would mean anything."""
+    labels = sorted(set(others), key=str)
+    if len(labels) > 1:
+        raise ValueError(
+            f"{title}: column {column!r} must have two labels, {positive!r} and one other, but beside it has "
+            f"{' and '.join(map(repr, labels[:3]))}. Name the positive label as it is written, and recode the others."
+        )

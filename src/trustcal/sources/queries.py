@@ -1,0 +1,188 @@
+"""Counting by DuckDB: files, relations and Arrow data, of any size, in bounded memory.
+
+One pass counts rows by fault and group; further passes count predictions, a range of them at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trustcal.sources.counting import DEFAULT, GROUPS, Counted, Group, Request, refuse_many_groups, too_many
+from trustcal.sources.expressions import KINDS, rows_sql
+from trustcal.sources.faults import Faults, refusal
+from trustcal.sources.files import Table, literal, quoted
+from trustcal.sources.outcomes import refuse_third_label
+from trustcal.sources.tallies import FloatArray, Pile, tallied
+
+if TYPE_CHECKING:
+    import duckdb
+
+SLICE = 5_000_000
+"""So many rows are counted at a time: a hash table of as many predictions takes about half a gigabyte."""
+
+Run = Callable[[str], Any]
+"""Executes SQL; the result has fetchall and fetchnumpy."""
+
+
+@contextmanager
+def connected(threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database of our own that keeps to a gigabyte and puts the rest on disk, in a folder that goes with it."""
+    import duckdb
+
+    with tempfile.TemporaryDirectory() as folder:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": "1GB",
+            "temp_directory": folder,
+            "threads": str(threads or min(8, os.cpu_count() or 1)),
+        }
+        with duckdb.connect(config=config) as connection:
+            yield connection
+
+
+def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Counted:
+    """The rows of a table, counted.  With `keep` they are parsed once, into a table of the database.
+
+    Sums of weights are Kahan sums: with one thread the same at every run, and to the last digits those of
+    `Predictor.from_samples`.  About one scan per 5·10^6 rows.
+    """
+    rows = rows_sql(table, request)
+    if keep:
+        run(f"CREATE TEMP TABLE trustcal_rows AS SELECT * EXCLUDE (said_p, said_y, said_w) FROM ({rows})")
+        rows = "FROM trustcal_rows"
+    counts, texts = _by_group(table, run, request, rows)
+    kinds = np.sum([[0] * len(KINDS), *counts.values()], axis=0).tolist()
+    total, faults = sum(kinds), Faults(**dict(zip(KINDS[1:], kinds[1:], strict=True)))
+    if total == 0:
+        raise ValueError(f"{table.title}: there must be at least one row, but there is none.")
+    if faults.total and not request.drop_invalid:
+        raise refusal(table.title, total, faults, _first_offenders(table, run, request))
+    if not kinds[0]:
+        raise ValueError(f"{table.title}: no row of {total:,} is left: {faults}.")
+    sound = _sound(rows, list(texts.values()), request)
+    resolution = request.resolution or 0.0
+    piles = _piles(run, sound, list(texts), request, resolution, kinds[0])
+    if piles is None:
+        resolution = DEFAULT
+        piles = _piles(run, sound, list(texts), request, resolution, kinds[0])
+    if not piles:
+        raise ValueError(f"{table.title}: some weight must be positive, but all are 0.")
+    return Counted(total, faults, piles, resolution)
+
+
+def _by_group(
+    table: Table, run: Run, request: Request, rows: str
+) -> tuple[dict[Group, list[int]], dict[Group, tuple[str | None, ...]]]:
+    """How many rows every group has of each kind, and what SQL says for the values that make the group."""
+    columns = request.columns
+    names = [f"g{index}" for index in range(len(columns.by))]
+    asked = ["kind", "count(*)", *(["min(label) FILTER (y = 0)", "max(label) FILTER (y = 0)"]), *names]
+    asked += [f"CAST({name} AS VARCHAR)" for name in names]
+    sql = f"SELECT {', '.join(asked)} FROM ({rows}) GROUP BY {', '.join(['kind', *names])} LIMIT {GROUPS * len(KINDS)}"
+    counts: dict[Group, list[int]] = {}
+    texts: dict[Group, tuple[str | None, ...]] = {}
+    others = set()
+    for kind, count, least, most, *values in run(sql).fetchall():
+        group = tuple(values[: len(names)])
+        counts.setdefault(group, [0] * len(KINDS))[kind] += count
+        texts[group] = tuple(values[len(names) :])
+        others |= {least, most} - {None}
+    refuse_many_groups(len(counts), columns, table.title)
+    if request.positive is not None:
+        refuse_third_label(others, request.positive, columns.outcome, table.title)
+    return counts, texts
+
+
+def _sound(rows: str, texts: list[tuple[str | None, ...]], request: Request) -> str:
+    """SQL for the rows without fault and of positive weight, with the number of their group as `code`."""
+    where = "kind = 0" if request.columns.weight is None else "kind = 0 AND w > 0"
+    if not request.columns.by:
+        return f"SELECT p, y, w FROM ({rows}) WHERE {where}"
+    names = [f"g{index}" for index in range(len(request.columns.by))]
+    lines = [", ".join("NULL" if text is None else quoted(text) for text in group) for group in texts]
+    values = ", ".join(f"({number}, {line})" for number, line in enumerate(lines))
+    listed = f"(VALUES {values}) AS groups(code, {', '.join('said_' + name for name in names)})"
+    same = " AND ".join(f"CAST({name} AS VARCHAR) IS NOT DISTINCT FROM said_{name}" for name in names)
+    return f"SELECT p, y, w, code FROM ({rows}) JOIN {listed} ON {same} WHERE {where}"
+
+
+def _piles(
+    run: Run, sound: str, groups: list[Group], request: Request, resolution: float, rows: int
+) -> dict[Group, Pile] | None:
+    """Predictions counted range by range; None where there prove to be too many distinct ones."""
+    heavy = request.columns.weight is not None
+    # The two outcomes are added up apart, so that rounding cannot make a part larger than the whole.
+    sums = "count(*) FILTER (y = 0) AS zero, count(*) FILTER (y = 1) AS one"
+    if heavy:
+        sums = "fsum(w) FILTER (y = 0) AS zero, fsum(w) FILTER (y = 1) AS one, fsum(w * w) AS squares"
+    if resolution:
+        steps = f"CAST({round(1 / resolution)} AS DOUBLE)"
+        sound = f"SELECT * REPLACE (floor(p * {steps} + 0.5) / {steps} AS p), p AS exact FROM ({sound})"
+        sums += ", fsum(w * abs(exact - p)) AS moved"
+    keys = "code, p" if request.columns.by else "p"
+    piles: dict[Group, Pile] = {}
+    distinct = 0
+    for where in _ranges(run, sound, 1 if resolution >= DEFAULT else ceil(rows / SLICE)):
+        fetched = run(f"SELECT {keys}, count(*) AS n, {sums} FROM ({sound}) {where} GROUP BY {keys}").fetchnumpy()
+        found = {name: _filled(fetched.pop(name)) for name in list(fetched)}
+        distinct += len(found["p"])
+        if request.resolution is None and not resolution and too_many(distinct):
+            return None
+        for number, group in enumerate(groups):
+            part = {name: a[found["code"] == number] for name, a in found.items()} if "code" in found else found
+            if len(part["p"]):
+                pile = piles.setdefault(group, Pile())
+                pile.parts.append(tallied(part["p"], part["zero"] + part["one"], part["one"]))
+                pile.rows.append(int(part["n"].sum()))
+                pile.squares.extend([float(part["squares"].sum())] if heavy else [])
+                pile.moved.extend([float(part["moved"].sum())] if resolution else [])
+    return piles
+
+
+def _ranges(run: Run, sound: str, slices: int) -> Iterator[str]:
+    """Conditions that cut the predictions into ranges with about as many rows in each, from below."""
+    if slices == 1:
+        yield ""
+        return
+    shares = [share / slices for share in range(1, slices)]
+    cuts = np.unique(run(f"SELECT approx_quantile(p, {shares}) FROM ({sound})").fetchall()[0][0]).tolist()
+    ends = [f"CAST({quoted(repr(cut))} AS DOUBLE)" for cut in cuts]
+    yield f"WHERE p < {ends[0]}"
+    for low, high in pairwise(ends):
+        yield f"WHERE p >= {low} AND p < {high}"
+    yield f"WHERE p >= {ends[-1]}"
+
+
+def _filled(fetched: Any) -> FloatArray:
+    """What DuckDB fetched as float64; the sum over no rows is 0."""
+    return np.asarray(np.ma.filled(fetched, 0), dtype=np.float64)
+
+
+def _first_offenders(table: Table, run: Run, request: Request, count: int = 3) -> list[str]:
+    """The first rows at fault, file by file; of data without files, whose rows have no order, some of them."""
+    rows = rows_sql(table, request)
+    found: list[str] = []
+    numbered = "SELECT *, row_number() OVER () - 1 AS row"
+    for file in table.files or (None,):
+        here = rows if file is None else rows.replace(literal(table.files), literal([file]))
+        order = "" if file is None else " ORDER BY row"
+        asked = f"SELECT row, said_p, said_y, said_w FROM ({numbered} FROM ({here})) WHERE kind > 0{order}"
+        where = f"{file} " if len(table.files) > 1 else ""
+        for row, *said in run(f"{asked} LIMIT {count - len(found)}").fetchall():
+            names = (request.columns.prediction, request.columns.outcome, request.columns.weight)
+            values = [
+                f"{name} {'missing' if text is None else repr(text)}"
+                for name, text in zip(names, said, strict=True)
+                if name is not None
+            ]
+            found.append(f"{where}{'' if file is None else f'row {row} (from 0) with '}{', '.join(values)}")
+        if len(found) == count:
+            break
+    return found
