@@ -32,9 +32,10 @@ def rows_sql(table: Table, request: Request) -> str:
         for letter, name in said.items()
     ]
     groups = [f"{_group(table, name)} AS g{index}" for index, name in enumerate(columns.by)]
-    inner = f"SELECT {', '.join([f'{p} AS p, {label} AS label, {w} AS w', *texts, *groups])} FROM {table.sql}"
+    none = f"{_raw(table, columns.prediction)} IS NULL AS none"
+    inner = f"SELECT {', '.join([f'{p} AS p, {label} AS label, {w} AS w', none, *texts, *groups])} FROM {table.sql}"
     tests = {
-        "missing": "said_p IS NULL",
+        "missing": "none",
         "text": "p IS NULL",
         "nan": "isnan(p)",
         "below": "p < 0",

@@ -55,7 +55,7 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
     """
     rows = rows_sql(table, request)
     if keep:
-        run(f"CREATE TEMP TABLE trustcal_rows AS SELECT * EXCLUDE (said_p, said_y, said_w) FROM ({rows})")
+        run(f"CREATE TEMP TABLE trustcal_rows AS SELECT * EXCLUDE (none, said_p, said_y, said_w) FROM ({rows})")
         rows = "FROM trustcal_rows"
     counts, texts = _by_group(table, run, request, rows)
     kinds = np.sum([[0] * len(KINDS), *counts.values()], axis=0).tolist()
@@ -83,7 +83,8 @@ def _by_group(
     """How many rows every group has of each kind, and what SQL says for the values that make the group."""
     columns = request.columns
     names = [f"g{index}" for index in range(len(columns.by))]
-    asked = ["kind", "count(*)", *(["min(label) FILTER (y = 0)", "max(label) FILTER (y = 0)"]), *names]
+    labels = ["NULL"] * 2 if request.positive is None else [f"{end}(label) FILTER (y = 0)" for end in ("min", "max")]
+    asked = ["kind", "count(*)", *labels, *names]
     asked += [f"CAST({name} AS VARCHAR)" for name in names]
     sql = f"SELECT {', '.join(asked)} FROM ({rows}) GROUP BY {', '.join(['kind', *names])} LIMIT {GROUPS * len(KINDS)}"
     counts: dict[Group, list[int]] = {}
@@ -118,19 +119,18 @@ def _piles(
 ) -> dict[Group, Pile] | None:
     """Predictions counted range by range; None where there prove to be too many distinct ones."""
     heavy = request.columns.weight is not None
-    # The two outcomes are added up apart, so that rounding cannot make a part larger than the whole.
-    sums = "count(*) FILTER (y = 0) AS zero, count(*) FILTER (y = 1) AS one"
-    if heavy:
-        sums = "fsum(w) FILTER (y = 0) AS zero, fsum(w) FILTER (y = 1) AS one, fsum(w * w) AS squares"
+    sums = "count(*) AS n, count(*) FILTER (y = 1) AS one"
+    if heavy:  # the two outcomes are added up apart, so that rounding cannot make a part larger than the whole
+        sums = "count(*) AS n, fsum(w) FILTER (y = 0) AS zero, fsum(w) FILTER (y = 1) AS one, fsum(w * w) AS squares"
     if resolution:
         steps = f"CAST({round(1 / resolution)} AS DOUBLE)"
         sound = f"SELECT * REPLACE (floor(p * {steps} + 0.5) / {steps} AS p), p AS exact FROM ({sound})"
-        sums += ", fsum(w * abs(exact - p)) AS moved"
+        sums += ", sum(w * abs(exact - p)) AS moved"
     keys = "code, p" if request.columns.by else "p"
     piles: dict[Group, Pile] = {}
     distinct = 0
     for where in _ranges(run, sound, 1 if resolution >= DEFAULT else ceil(rows / SLICE)):
-        fetched = run(f"SELECT {keys}, count(*) AS n, {sums} FROM ({sound}) {where} GROUP BY {keys}").fetchnumpy()
+        fetched = run(f"SELECT {keys}, {sums} FROM ({sound}) {where} GROUP BY {keys}").fetchnumpy()
         found = {name: _filled(fetched.pop(name)) for name in list(fetched)}
         distinct += len(found["p"])
         if request.resolution is None and not resolution and too_many(distinct):
@@ -139,7 +139,8 @@ def _piles(
             part = {name: a[found["code"] == number] for name, a in found.items()} if "code" in found else found
             if len(part["p"]):
                 pile = piles.setdefault(group, Pile())
-                pile.parts.append(tallied(part["p"], part["zero"] + part["one"], part["one"]))
+                weight = part["zero"] + part["one"] if heavy else part["n"]
+                pile.parts.append(tallied(part["p"], weight, part["one"]))
                 pile.rows.append(int(part["n"].sum()))
                 pile.squares.extend([float(part["squares"].sum())] if heavy else [])
                 pile.moved.extend([float(part["moved"].sum())] if resolution else [])
