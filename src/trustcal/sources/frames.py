@@ -81,7 +81,8 @@ def _failures(frame: nw.LazyFrame[Any]) -> Iterator[None]:
     except Exception as error:
         lines = [line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()]
         what = ": ".join([type(error).__name__, *lines[:1]])
-        raise ValueError(f"{titled(frame)} cannot be read: its engine failed with {what}.") from error
+        remedy = " Is its session still alive, and its master reachable?" if "spark" in titled(frame) else ""
+        raise ValueError(f"{titled(frame)} cannot be read: its engine failed with {what}.{remedy}") from error
 
 
 def _rows(frame: nw.LazyFrame[Any], request: Request) -> nw.LazyFrame[Any]:
@@ -178,16 +179,17 @@ def _classified(keys: nw.DataFrame[Any], request: Request, title: str, resolutio
         "weight": state > _ZERO,
     }
     sound = np.ones(len(n), dtype=bool)
-    faults = {}
+    faults, first = {}, []
     for name, at_fault in bad.items():
         faults[name] = int(n[sound & at_fault].sum())
+        first += np.flatnonzero(sound & at_fault)[:3].tolist()
         sound &= ~at_fault
     counted = Faults(**faults)
     total = int(n.sum())
     if total == 0:
         raise ValueError(f"{title}: there must be at least one row, but there is none.")
     if counted.total and not request.drop_invalid:
-        raise refusal(title, total, counted, _examples(keys, ~sound, columns.prediction, columns.outcome))
+        raise refusal(title, total, counted, _examples(keys, first[:3], columns.prediction, columns.outcome))
     if not sound.any():
         raise ValueError(f"{title}: no row of {total:,} is left: {counted}.")
     sound &= state == _POSITIVE
@@ -215,40 +217,42 @@ def _outcomes(column: nw.Series[Any], request: Request, title: str) -> NDArray[n
     """0, 1, or -1 for what is neither."""
     if column.dtype.is_numeric():
         values, missing = _floats(column)
-        labels: list[Any] = [None if none else value for value, none in zip(values.tolist(), missing, strict=True)]
+        distinct, at = np.unique(np.where(missing, np.nan, values), return_inverse=True)
+        labels: list[Any] = distinct.tolist()
     else:
-        labels = column.to_list()
-    known = {label for label in set(labels) if label is not None and label == label}
+        listed = _values(column)
+        labels = list(dict.fromkeys(listed))
+        place = {label: index for index, label in enumerate(labels)}
+        at = np.array([place[label] for label in listed], dtype=np.intp)
+    known = {label for label in labels if label is not None and label == label}  # not NaN
     if request.positive is None:
         meaning = {label: decoded(label) for label in known}
     else:
         positive = as_label(request.positive, any(isinstance(label, str) for label in known), request.columns.outcome)
         refuse_third_label(known - {positive}, positive, request.columns.outcome, title)
         meaning = {label: int(label == positive) for label in known}
-    codes = {label: -1 if code is None else code for label, code in meaning.items()}
-    return np.array([codes.get(label, -1) for label in labels], dtype=np.int8)
+    codes = [-1 if meaning.get(label) is None else meaning[label] for label in labels]
+    return np.array(codes, dtype=np.int8)[at]
+
+
+def _values(column: nw.Series[Any]) -> list[Any]:
+    """A column as a list; what is missing or NaN is None."""
+    pairs = zip(column.to_list(), column.is_null().to_list(), strict=True)
+    return [None if none or value != value else value for value, none in pairs]
 
 
 def _groups(keys: nw.DataFrame[Any], count: int, sound: NDArray[np.bool_]) -> dict[Group, NDArray[np.intp]]:
     """Which keys belong to which group; a value that is missing or NaN is None."""
     if not count:
         return {(): np.flatnonzero(sound)}
-    columns = [keys[f"g{index}"] for index in range(count)]
-    values = [
-        [
-            None if none or value != value else value
-            for value, none in zip(column.to_list(), column.is_null(), strict=True)
-        ]
-        for column in columns
-    ]
+    values = [_values(keys[f"g{index}"]) for index in range(count)]
     members: dict[Group, list[int]] = {}
     for index in np.flatnonzero(sound).tolist():
         members.setdefault(tuple(value[index] for value in values), []).append(index)
     return {group: np.array(here) for group, here in members.items()}
 
 
-def _examples(keys: nw.DataFrame[Any], bad: NDArray[np.bool_], prediction: str, outcome: str) -> list[str]:
-    first = np.flatnonzero(bad)[:3].tolist()
+def _examples(keys: nw.DataFrame[Any], first: list[int], prediction: str, outcome: str) -> list[str]:
     said = [
         ["missing" if none else repr(value) for value, none in zip(column.to_list(), column.is_null(), strict=True)]
         for column in (keys["p"][first], keys["y"][first])

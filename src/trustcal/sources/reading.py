@@ -67,9 +67,18 @@ class Reading:
 
     def to_json(self) -> str:
         """The facts and the size of every predictor, as JSON."""
-        facts = {field: value for field, value in asdict(self).items() if field != "predictors"}
-        sizes = [{"group": group, "rows": q.rows, "values": len(q), "moved": q.moved} for group, q in self.predictors]
-        return json.dumps({**facts, "predictors": sizes}, default=str)
+        facts = {
+            "source": self.source,
+            "columns": asdict(self.columns),
+            "rows": self.rows,
+            "dropped": asdict(self.dropped),
+            "resolution": self.resolution,
+            "resolution_asked": self.resolution_asked,
+            "predictors": [
+                {"group": group, "rows": q.rows, "values": len(q), "moved": q.moved} for group, q in self.predictors
+            ],
+        }
+        return json.dumps(facts, default=str)
 
 
 @overload

@@ -1,0 +1,224 @@
+"""What a reading tells, which columns it takes, and what it refuses in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import trustcal as tc
+from trustcal.sources import Reading, counting, reading
+
+FRAME = pd.DataFrame({"p": [0.25, 0.5, 0.5], "y": [0, 1, 0], "g": [2, 1, 2], "w": [1.0, 2.0, 0.0]})
+
+
+def test_columns_are_inferred_and_said() -> None:
+    found = reading(FRAME.rename(columns={"p": "y_prob", "y": "label"}))
+    assert found.columns.inferred == ("prediction", "outcome")
+    assert found.sentences == (
+        "The prediction is column 'y_prob', by its name.",
+        "The outcome is column 'label', by its name.",
+    )
+    assert reading(FRAME, prediction="p", outcome="y").sentences == ()
+    assert reading(FRAME, outcome="y").columns.inferred == ("prediction",)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["a", "y"], "say which column is the prediction, as in prediction='…': none is called prediction, predicted"),
+        (["p", "score", "y"], "'p' and 'score' could both be it. The columns are: p, score, y"),
+        (["P", "y"], "say which column is the prediction"),
+        (["p", "label", "target"], "say which column is the outcome.*'label' and 'target' could both be it"),
+    ],
+)
+def test_columns_that_are_not_obvious(columns: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tc.read(pd.DataFrame({name: [0] for name in columns}))
+
+
+def test_a_reading_is_frozen_and_speaks_json() -> None:
+    found = reading(FRAME, by="g", weight="w", resolution=2**-4)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.rows = 0  # type: ignore[misc]
+    facts = json.loads(found.to_json())
+    assert facts["columns"] == {
+        "prediction": "p", "outcome": "y", "weight": "w", "by": ["g"], "inferred": ["prediction", "outcome"]
+    }  # fmt: skip
+    assert facts["rows"] == 3
+    assert facts["dropped"]["missing"] == 0
+    assert facts["resolution"] == 1 / 16
+    assert [one["group"] for one in facts["predictors"]] == [1, 2]
+    assert found.groups[1].rows == 1
+    assert list(found.groups) == [1, 2]
+    assert list(reading(FRAME, by=["g"]).groups) == [(1,), (2,)]
+    with pytest.raises(ValueError, match=r"one predictor per group of g: take \.groups"):
+        _ = found.predictor
+    assert isinstance(found, Reading)
+
+
+def test_the_certified_effect_of_rounding_reaches_the_measures() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    frame = pl.DataFrame({"p": p, "y": rng.random(2000) < p**2})
+    exact, rounded = tc.read(frame), tc.read(frame, resolution=2**-6)
+    assert len(rounded) <= 2**6 + 1
+    effect = tc.rounding_effect(rounded)
+    assert 0 < effect.dtc <= 2**-7
+    assert abs(tc.dtc(exact) - tc.dtc(rounded)) <= effect.dtc
+    assert abs(tc.smcal(exact) - tc.smcal(rounded)) <= effect.smcal
+
+
+@pytest.mark.parametrize("resolution", [0.1, 1.0, -(2**-3), 2**-53, float("nan"), 3])
+def test_resolutions_are_powers_of_two(resolution: float) -> None:
+    with pytest.raises(ValueError, match="resolution must be a power of two"):
+        tc.read(FRAME, resolution=resolution)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (FRAME, {"prediction": "y", "outcome": "y"}, "must be different columns"),
+        (FRAME, {"by": ["g", "g"]}, "by must name each column once"),
+        (FRAME, {"by": "G"}, r"the pandas frame has no column 'G'\. Did you mean 'g'\?"),
+        (FRAME.iloc[:0], {}, "at least one row"),
+        (FRAME.assign(p=2.0), {"drop_invalid": True}, "no row of 3 is left: 3 with a prediction above 1"),
+        (FRAME.assign(w=0.0), {"weight": "w"}, "some weight must be positive"),
+        (FRAME.assign(w=-1.0), {"weight": "w"}, "3 with a weight that is missing, negative or not finite"),
+        (FRAME.assign(w=1e200), {"weight": "w"}, "weights must be of ordinary size"),
+        (FRAME.assign(p="x"), {}, "column 'p' must hold numbers, but holds String"),
+        (FRAME.assign(p=[0.5, "x", None]), {}, "its engine failed with ValueError: could not convert string"),
+        (FRAME.assign(y=pd.Timestamp("2020-01-01")), {}, "column 'y' must hold numbers, but holds Datetime"),
+        (FRAME, {"outcome": "g", "positive": "x"}, "positive must be a number, because column 'g' holds numbers"),
+        (pd.DataFrame([[0.5, 0.5, 1]], columns=["p", "p", "y"]), {}, "several columns called 'p'"),
+        (pa.table({"p": [0.5], "y": [[1]]}), {}, r"column 'y' must hold numbers, but holds BIGINT\[\]"),
+        (pa.table({"p": [0.5], "y": [1], "g": [[1]]}), {"by": "g"}, "groups are made by simple values"),
+        (pa.table({"p": pa.array([], pa.float64()), "y": pa.array([], pa.int8())}), {}, "at least one row"),
+        (pa.table({"p": [2.0], "y": [1]}), {"drop_invalid": True}, "no row of 1 is left"),
+        (pa.table({"p": [0.5], "y": [1], "w": [0]}), {"weight": "w"}, "some weight must be positive"),
+        ({"p": [0.5], "y": [1]}, {}, "read takes the name of a file.*but got a dict"),
+        (np.zeros((3, 2)), {}, "read takes the name of a file.*but got a ndarray"),
+        ([], {}, "at least one file"),
+        (pl.LazyFrame({"p": ["0.5"], "y": [1]}).with_columns(pl.col("p").cast(pl.Int8)), {}, "its engine failed with"),
+    ],
+)
+def test_what_is_refused(source: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as refusal:
+        tc.read(source, **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_missing_values_of_pandas() -> None:
+    frame = pd.DataFrame({"p": [0.5, 0.25, None, 0.5], "y": [True, pd.NA, False, False], "g": ["a", None, "a", pd.NA]})
+    found = reading(frame, by="g", drop_invalid=True)
+    assert found.groups == {
+        "a": tc.Predictor.from_samples([1], [0.5]),
+        None: tc.Predictor.from_samples([0], [0.5]),
+    }
+    assert (found.dropped.missing, found.dropped.outcome) == (1, 1)
+
+
+def test_groups_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "GROUPS", 1)
+    for source in (FRAME, pa.Table.from_pandas(FRAME)):
+        with pytest.raises(ValueError, match="by must name columns with few values, but 'g' make more than 1 groups"):
+            tc.read(source, by="g")
+
+
+def test_several_files(tmp_path: Path) -> None:
+    for index in range(3):
+        FRAME.iloc[[index]].to_csv(tmp_path / f"part {index} [x].csv", index=False)
+        FRAME.iloc[[index]].to_json(tmp_path / f"part{index}.jsonl", orient="records", lines=True)
+        FRAME.iloc[[index]].to_parquet(tmp_path / f"part{index}.parquet")
+    want = tc.Predictor.from_samples(FRAME["y"], FRAME["p"])
+    for suffix in ("csv", "jsonl", "parquet"):
+        found = reading(f"{tmp_path}/part*.{suffix}")
+        assert found.predictor == want
+        assert tc.read(sorted(tmp_path.glob(f"*.{suffix}"))) == want
+        assert found.source.endswith("and 2 more")
+    with pytest.raises(ValueError, match="no file matches the pattern"):
+        tc.read(f"{tmp_path}/*.tsv")
+    with pytest.raises(ValueError, match=r"must be of one format, but these are \.csv and \.jsonl and \.parquet"):
+        tc.read(f"{tmp_path}/*")
+    bad = tmp_path / "part9.csv"
+    bad.write_text("p,y,g,w\n0.5,1,1,1\n2,1,1,1\n")
+    with pytest.raises(ValueError, match=r"part9\.csv row 1 \(from 0\) with p '2', y '1'"):
+        tc.read([*tmp_path.glob("part [0-9]*.csv"), bad])
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (
+            lambda f, g: (f("a.csv").write_text("p,y\n0.5,1\n"), g("b.csv").write_text("p,z\n0.5,1\n")),
+            "differ in 'y', 'z'",
+        ),
+        (lambda f, g: (f("a.csv").write_text("p,y\n0.5,1\n"), g("b.csv").write_text("y,p\n1,0.5\n")), "their order"),
+        (
+            lambda f, g: (
+                pl.DataFrame({"p": [0.5], "y": [1]}, schema={"p": pl.Float32, "y": pl.Int8}).write_parquet(
+                    f("a.parquet")
+                ),
+                pl.DataFrame({"p": [0.5], "y": [1]}, schema={"p": pl.Float64, "y": pl.Int8}).write_parquet(
+                    g("b.parquet")
+                ),
+            ),
+            "differ in p DOUBLE, p FLOAT",
+        ),
+    ],
+)
+def test_files_with_different_columns(tmp_path: Path, write: Any, message: str) -> None:
+    write(tmp_path.joinpath, tmp_path.joinpath)
+    with pytest.raises(ValueError, match=f"must have the same columns, but .*{message}"):
+        tc.read(f"{tmp_path}/*")
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "rows.jsonl.gz", "rows.csv.zst", "rows.jsonl"])
+def test_files_cut_short(tmp_path: Path, name: str) -> None:
+    table, file = pa.table({"p": np.linspace(0, 1, 5000), "y": [0] * 5000}), tmp_path / name
+    if name.endswith("parquet"):
+        pyarrow.parquet.write_table(table, file)
+    else:
+        frame = pl.DataFrame(table)
+        text = frame.write_csv() if "csv" in name else frame.write_ndjson()
+        codec = {"gz": "gzip", "zst": "zstd"}.get(name.rsplit(".")[-1])
+        with pa.CompressedOutputStream(str(file), codec) if codec else file.open("wb") as out:
+            out.write(text.encode())
+    whole = file.read_bytes()
+    for length in (0, 3, len(whole) // 2, len(whole) - 7):
+        file.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=str(file)) as refusal:
+            tc.read(file)
+        assert "\n" not in str(refusal.value)
+
+
+def test_json_lines_that_are_not_objects(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    for content in ("[1, 2]\n", '{"p": 0.1, "p": 0.2, "y": 1}\n', '{"p": 0.1, "y": 1}\n3\n'):
+        file.write_text(content)
+        with pytest.raises(ValueError, match="every line must be a JSON object with each key once"):
+            tc.read(file)
+    file.write_text('{"p": 0.1, "P": 3, "y": 1}\n\n{"y": "no", "p": "0.25"}\n{"y": 0}\n')
+    found = reading(file, drop_invalid=True)
+    assert found.predictor == tc.Predictor.from_samples([1, 0], [0.1, 0.25])
+    assert found.dropped.missing == 1
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"is a folder, not a file: name the files in it, as in .*\*\.parquet"):
+        tc.read(tmp_path)
+
+
+def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_csv("rows.csv", index=False)
+    tc.read("rows.csv")
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
