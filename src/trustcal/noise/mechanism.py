@@ -44,32 +44,32 @@ class Noise(ABC):
 
     def density(self, x: ArrayLike, q: ArrayLike) -> FloatArray:
         """The density of the continuous part of M(q) at x; 0 outside [0, 1].  O(1) per value."""
-        place, prediction = np.asarray(x, dtype=np.float64), _predictions(q)
+        place, prediction = np.asarray(x, dtype=np.float64), checked_predictions(q)
         inside = (place >= 0) & (place <= 1)
         return _number(np.where(inside, self._density(np.clip(place, 0, 1), prediction), 0.0))
 
     def cdf(self, x: ArrayLike, q: ArrayLike) -> FloatArray:
         """Pr[M(q) ≤ x].  O(1) per value."""
-        place, prediction = np.asarray(x, dtype=np.float64), _predictions(q)
+        place, prediction = np.asarray(x, dtype=np.float64), checked_predictions(q)
         below, above = place < 0, place >= 1
         return _number(np.where(below, 0.0, np.where(above, 1.0, self._cdf(np.clip(place, 0, 1), prediction))))
 
     def atoms(self, q: ArrayLike) -> Atoms:
         """The atoms of M(q), where there are any.  O(1) per value."""
-        return self._atoms(_predictions(q))
+        return self._atoms(checked_predictions(q))
 
     def quantile(self, u: ArrayLike, q: ArrayLike) -> FloatArray:
         """The least x with Pr[M(q) ≤ x] ≥ u: the inverse of `cdf`.  O(1) per value."""
-        level = np.asarray(u, dtype=np.float64)
+        level = np.asarray(u, dtype=np.float64, order="C")
         refuse(~((level >= 0) & (level <= 1)).ravel(), level.ravel(), "quantile levels must lie in [0, 1]")
-        return _number(self._quantile(level, _predictions(q)))
+        return _number(self._quantile(level, checked_predictions(q)))
 
     def sample(self, q: ArrayLike, rng: np.random.Generator | int | None = None) -> FloatArray:
         """One draw of M(q) for each q, by inverting the distribution function at one uniform number each.
 
         The same generator state gives the same draws, however many are asked for at a time.  O(1) per value.
         """
-        prediction = _predictions(q)
+        prediction = checked_predictions(q)
         generator = np.random.default_rng(rng)
         flat, drawn = prediction.ravel(), np.empty(prediction.size)
         for first in range(0, len(flat), _BLOCK):
@@ -79,11 +79,11 @@ class Noise(ABC):
 
     def mean_displacement(self, q: ArrayLike) -> FloatArray:
         """E|M(q) − q|.  O(1) per value."""
-        return _number(self._mean_displacement(_predictions(q)))
+        return _number(self._mean_displacement(checked_predictions(q)))
 
     def tv(self, b: ArrayLike, q: ArrayLike) -> FloatArray:
         """The total variation distance of M(b) and M(q): the largest Pr[M(b) ∈ I] − Pr[M(q) ∈ I].  O(1) per value."""
-        one, other = _predictions(b), _predictions(q)
+        one, other = checked_predictions(b), checked_predictions(q)
         return _number(self._tv(np.minimum(one, other), np.maximum(one, other)))
 
     @abstractmethod
@@ -179,8 +179,12 @@ def optimal(eps: float, target: Target, *, ece: float, cdl: float, decision_loss
     return per_root[target] * sqrt(distance_to_calibration(eps))
 
 
-def _predictions(q: ArrayLike) -> FloatArray:
-    prediction = np.asarray(q, dtype=np.float64)
+def checked_predictions(q: ArrayLike) -> FloatArray:
+    """Predictions as float64, or a refusal.
+
+    In one piece of memory, forwards: numpy's logarithm has other last bits where it walks backwards.
+    """
+    prediction = np.asarray(q, dtype=np.float64, order="C")
     if not (prediction.min(initial=1) >= 0 and prediction.max(initial=0) <= 1):  # NaN compares false
         refuse(
             ~((prediction >= 0) & (prediction <= 1)).ravel(),

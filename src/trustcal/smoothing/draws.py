@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.noise import Noise
+from trustcal.noise.mechanism import checked_predictions
 
 FloatArray = NDArray[np.float64]
 WordArray = NDArray[np.uint64]
@@ -49,7 +50,7 @@ def perturb(
         return noise.sample(y_prob, rng)
     if seed is None or rng is not None:
         raise ValueError("draws by row id need seed= (an integer) and no rng=: they must not depend on a generator.")
-    prediction = np.asarray(y_prob, dtype=np.float64)
+    prediction = checked_predictions(y_prob) + 0.0  # −0.0 is 0.0, whatever engine it came through
     words = _words(np.asarray(ids))
     if words.shape != prediction.shape:
         raise ValueError(f"ids must pair up with y_prob, but their shapes are {words.shape} and {prediction.shape}.")
@@ -76,10 +77,16 @@ def _words(ids: NDArray[Any]) -> WordArray:
     """Row ids as 64-bit words: integers as they are, strings by their digest."""
     if ids.dtype.kind in "iub":
         return ids.astype(np.uint64)
-    if ids.dtype.kind in "UO" and all(isinstance(name, str) for name in ids.ravel()):
-        digests = [int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") for name in ids.ravel()]
-        return np.array(digests, dtype=np.uint64).reshape(ids.shape)
+    if ids.dtype.kind in "UO":
+        names = ids.ravel().tolist()
+        if all(isinstance(name, str | int) for name in names):
+            words = [_digest(name) if isinstance(name, str) else name % 2**64 for name in names]
+            return np.array(words, dtype=np.uint64).reshape(ids.shape)
     raise ValueError(f"ids must be integers or strings, not of dtype {ids.dtype}: equal rows must have equal ids.")
+
+
+def _digest(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
 
 
 def blocks(n: int) -> list[slice]:

@@ -1,0 +1,140 @@
+"""Batches of rows to draws of noise: the columns of any engine as numpy arrays, and the one kernel they all run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.noise import Noise
+from trustcal.rows import real_vector
+from trustcal.smoothing.draws import perturb
+
+FloatArray = NDArray[np.float64]
+IdArray = NDArray[Any]
+
+
+@final
+@dataclass(frozen=True)
+class Drawing:
+    """Draws by (seed, row id, prediction) for batches of rows.  It knows what its columns are called, for refusals.
+
+    >>> from trustcal.noise import UniformNoise
+    >>> drawing = Drawing(UniformNoise(0.1), 1, "p", "id")
+    >>> drawing(np.array([0.2, 0.7]), np.array([17, 4])).round(3)
+    array([0.296, 0.755])
+    """
+
+    noise: Noise
+    seed: int
+    prediction: str
+    row_id: str | None
+
+    def __call__(self, prediction: FloatArray, ids: IdArray) -> FloatArray:
+        """One draw per row.  O(n)."""
+        bad = ~((prediction >= 0) & (prediction <= 1))
+        if bad.any():
+            first = int(np.argmax(bad))
+            value, row = prediction[first].item(), ids[first]
+            where = f"row {row} (from 0)" if self.row_id is None else f"the row whose {self.row_id!r} is {row!s}"
+            came = "is missing or NaN" if np.isnan(value) else f"is {value!r}"
+            raise ValueError(
+                f"column {self.prediction!r} must hold probabilities in [0, 1]: {int(bad.sum())} of the {len(bad)} "
+                f"rows looked at break this, the first is {where}, which {came}. {REMEDY}"
+            )
+        return perturb(prediction, self.noise, ids=ids, seed=self.seed)
+
+
+REMEDY = "Drop or repair missing rows; divide percentages by 100; turn scores or logits into probabilities first."
+"""What to do about values that are no predictions."""
+
+
+def no_numbers(name: str, kind: object) -> ValueError:
+    """The error for a column of predictions that are no numbers."""
+    return ValueError(f"column {name!r} must hold numbers, but its type is {kind}. Convert it, or name another column.")
+
+
+def no_ids(name: str, kind: object) -> ValueError:
+    """The error for a column of row ids that are neither integers nor text."""
+    return ValueError(f"column {name!r} must hold row ids, integers or text, but its type is {kind}. Convert it.")
+
+
+def pandas_numbers(column: Any, name: str) -> FloatArray:
+    """A pandas column as float64, with NaN for what is missing."""
+    return real_vector(column, f"column {name!r}")
+
+
+def pandas_ids(column: Any, name: str) -> IdArray:
+    """A pandas column of row ids as integers or strings."""
+    if column.hasnans:
+        raise _missing(name, int(column.isna().sum()))
+    values = column.to_numpy()
+    return checked_ids(values if values.dtype.kind in "iu" else np.asarray(column.astype(object)), name)
+
+
+def polars_numbers(column: Any, name: str) -> FloatArray:
+    """A Polars column as float64, with NaN for what is missing."""
+    import polars as pl
+
+    if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
+        raise no_numbers(name, column.dtype)
+    return np.asarray(column.cast(pl.Float64).to_numpy(), dtype=np.float64)
+
+
+def polars_ids(column: Any, name: str) -> IdArray:
+    """A Polars column of row ids as integers or strings."""
+    if column.null_count():
+        raise _missing(name, column.null_count())
+    if column.dtype.is_integer():
+        return np.asarray(column.to_numpy())
+    return checked_ids(np.array(column.to_list(), dtype=object), name)
+
+
+def arrow_numbers(column: Any, name: str) -> FloatArray:
+    """A pyarrow column as float64, with NaN for what is missing."""
+    import pyarrow as pa
+
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_decimal(kind):
+        column = column.cast(pa.string())  # pyarrow's own cast of decimals is wrong in the last bit
+    elif pa.types.is_boolean(kind):
+        column = column.cast(pa.uint8())
+    elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise no_numbers(name, column.type)
+    return np.asarray(_plain(column.cast(pa.float64(), safe=False)), dtype=np.float64)
+
+
+def arrow_ids(column: Any, name: str) -> IdArray:
+    """A pyarrow column of row ids as integers or strings."""
+    import pyarrow as pa
+
+    if column.null_count:
+        raise _missing(name, column.null_count)
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_integer(column.type):
+        return _plain(column)
+    return checked_ids(np.array(column.to_pylist(), dtype=object), name)
+
+
+def checked_ids(ids: IdArray, name: str) -> IdArray:
+    """Row ids that are integers or strings, or a refusal that shows the first other."""
+    if ids.dtype.kind in "iu":
+        return ids
+    for value in ids.tolist():
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise no_ids(name, f"{type(value).__name__}, as in {value!s}")
+    return ids
+
+
+def _missing(name: str, count: int) -> ValueError:
+    return ValueError(
+        f"column {name!r} must hold a row id for every row, but {count} are missing. Fill them in, or drop these rows."
+    )
+
+
+def _plain(column: Any) -> NDArray[Any]:
+    """A pyarrow column, in one piece or in chunks, as a numpy array."""
+    return np.asarray(column if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False))
