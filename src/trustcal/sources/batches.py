@@ -1,0 +1,158 @@
+"""Parquet rewritten with its types, and one format turned into another: streams of Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.sources.delimited import identity, numbers
+from trustcal.sources.drawing import arrow_ids, arrow_numbers
+from trustcal.sources.files import literal, open_files, refusals
+from trustcal.sources.passage import Passage
+
+FloatArray = NDArray[np.float64]
+
+_ROWS = 1 << 17
+
+
+def rewrite_batches(source: Path, target: Path, kinds: tuple[str, str], passage: Passage) -> None:
+    """Copy the rows of a file to another, each of a kind, with the safe prediction right after the prediction."""
+    arrow = _pyarrow()
+    untyped = kinds[0] in (".csv", ".tsv")
+    with ExitStack() as stack:
+        with _reading(source):
+            schema, total, batches = (_parquet if kinds[0] == ".parquet" else _text)(source, stack)
+        p, i = passage.places(schema.names)
+        wide = schema.insert(p + 1, arrow.field(passage.into, arrow.float64()))
+
+        def drawn() -> Iterator[Any]:
+            for batch in _guarded(source, batches):
+                safe = _drawn(passage, batch.column(p), None if i is None else batch.column(i), untyped)
+                if safe is not None:
+                    columns = [*batch.columns[: p + 1], arrow.array(safe), *batch.columns[p + 1 :]]
+                    yield arrow.RecordBatch.from_arrays(columns, schema=wide)
+                passage.report(total)
+
+        if kinds[1] == ".parquet":
+            _to_parquet(target, wide, drawn())
+        else:
+            _to_text(target, kinds[1], wide, drawn())
+
+
+def _drawn(passage: Passage, prediction: Any, ids: Any, untyped: bool) -> FloatArray | None:
+    """The draws of the next batch."""
+    types = _pyarrow().types
+    if types.is_string(prediction.type) or types.is_large_string(prediction.type):
+        values = numbers([("" if text is None else text).encode() for text in prediction.to_pylist()])
+    else:
+        values = arrow_numbers(prediction, passage.prediction)
+    names = None
+    if ids is not None:
+        if ids.null_count:
+            raise passage.missing_id(ids.is_null().index(True).as_py())
+        names = arrow_ids(ids, str(passage.row_id))
+        if untyped:
+            names = np.array([identity(name.encode()) for name in names], dtype=object)
+
+    def shown(row: int) -> str:
+        value = prediction[row].as_py()
+        return "" if value is None else str(value)
+
+    return passage.drawn(values, names, shown)
+
+
+@contextmanager
+def _reading(source: Path) -> Iterator[None]:
+    """What DuckDB or pyarrow cannot read is refused in one line."""
+    with refusals([source]):
+        try:
+            yield
+        except _pyarrow().ArrowException as error:
+            raise ValueError(f"{source} cannot be read: {error}.") from None
+
+
+def _guarded(source: Path, batches: Iterator[Any]) -> Iterator[Any]:
+    while True:
+        with _reading(source):
+            batch = next(batches, None)
+        if batch is None:
+            return
+        yield batch
+
+
+def _parquet(source: Path, stack: ExitStack) -> tuple[Any, int, Iterator[Any]]:
+    """The schema of a Parquet file, how many rows it has, and its batches."""
+    parquet = import_module("pyarrow.parquet")
+    # A buffered reader holds some pages of each column, where another would hold a whole row group.
+    file = stack.enter_context(parquet.ParquetFile(source, buffer_size=1 << 20, pre_buffer=False))
+    return file.schema_arrow, file.metadata.num_rows, iter(file.iter_batches(_ROWS))
+
+
+def _text(source: Path, stack: ExitStack) -> tuple[Any, int, Iterator[Any]]:
+    """The same of a text file, through DuckDB.  A CSV has no types, so its columns are text; JSON has its own."""
+    import duckdb
+
+    connection = stack.enter_context(duckdb.connect())
+    table = open_files(connection, source)
+    columns, origin, names = ", ".join(table.expressions), table.sql, list(table.names)
+    if origin.startswith("read_ndjson"):
+        columns, origin = "*", f"read_json({literal([source])}, format = 'newline_delimited', sample_size = -1)"
+        names = [row[0] for row in connection.execute(f"DESCRIBE FROM {origin}").fetchall()]
+    (total,) = connection.execute(f"SELECT count(*) FROM {table.sql}").fetchall()[0]
+    rows: Any = connection.sql(f"SELECT {columns} FROM {origin}")
+    reader = rows.to_arrow_reader(_ROWS) if hasattr(rows, "to_arrow_reader") else rows.fetch_record_batch(_ROWS)
+    schema = _pyarrow().schema([field.with_name(name) for field, name in zip(reader.schema, names, strict=True)])
+    return schema, total, iter(reader)
+
+
+def _to_parquet(target: Path, schema: Any, batches: Iterator[Any]) -> None:
+    with import_module("pyarrow.parquet").ParquetWriter(target, schema, compression="zstd") as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _to_text(target: Path, kind: str, schema: Any, batches: Iterator[Any]) -> None:
+    """Write CSV, TSV or JSON lines by DuckDB, which wraps what goes wrong in a batch: it is kept, and raised itself."""
+    import duckdb
+
+    folded = [name.lower() for name in schema.names]
+    for name in schema.names:
+        if folded.count(name.lower()) > 1:
+            raise ValueError(
+                f"{target.suffixes} cannot be written: columns that differ only in capitals, such as {name!r}, keep "
+                "their names in their own format only."
+            )
+    wrong: list[BaseException] = []
+
+    def watched() -> Iterator[Any]:
+        try:
+            yield from batches
+        except BaseException as error:
+            wrong.append(error)
+            raise
+
+    delimiter = "\t" if kind == ".tsv" else ","
+    layout = f"FORMAT csv, HEADER, DELIMITER '{delimiter}'" if kind in (".csv", ".tsv") else "FORMAT json"
+    packed = {".gz": "gzip", ".zst": "zstd"}.get(target.suffix.lower(), "none")
+    place = str(target).replace("'", "''")
+    with duckdb.connect() as connection:
+        connection.register("rows", _pyarrow().RecordBatchReader.from_batches(schema, watched()))
+        try:
+            connection.execute(f"COPY (FROM rows) TO '{place}' ({layout}, COMPRESSION {packed})")
+        except duckdb.Error as error:
+            raise (wrong[0] if wrong else OSError(str(error))) from None
+
+
+def _pyarrow() -> Any:
+    try:
+        return import_module("pyarrow")
+    except ModuleNotFoundError:
+        raise ValueError(
+            "rewriting Parquet, or one format as another, needs the package pyarrow, which is not installed."
+        ) from None

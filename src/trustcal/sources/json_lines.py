@@ -1,0 +1,105 @@
+"""JSON lines rewritten as text: one member more in every object, and every other byte as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from trustcal.sources.delimited import numbers
+from trustcal.sources.passage import Passage
+from trustcal.sources.streams import packed, unpacked
+
+_CHUNK = 1 << 22
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+
+
+class _Member(NamedTuple):
+    """A member of an object: its value, and where the text of the value begins and ends."""
+
+    value: Any
+    start: int
+    end: int
+
+
+def rewrite_json_lines(source: Path, target: Path, passage: Passage) -> None:
+    """Copy JSON lines, with the safe prediction right after the prediction of every object."""
+    with unpacked(source) as stream, packed(target) as out:
+        while lines := stream.lines(_CHUNK):
+            try:
+                texts = [line.decode() for line in lines]
+            except UnicodeDecodeError:
+                raise ValueError(f"{source} cannot be read: it is not utf-8 encoded.") from None
+            out.write("".join(_with_member(passage, texts)).encode())
+            passage.report(int(passage.rows / stream.share()))
+
+
+def _with_member(passage: Passage, lines: list[str]) -> list[str]:
+    """The lines with the next block's draws put in; nothing once a bad row was met."""
+    rows = [number for number, line in enumerate(lines) if line.strip()]
+    objects = [_members(passage, lines[number], row) for row, number in enumerate(rows)]
+    if passage.rows == 0 and objects:
+        passage.places(list(objects[0]))
+    values = [found[passage.prediction].value if passage.prediction in found else None for found in objects]
+    ids = None
+    if passage.row_id is not None:
+        ids = np.empty(len(objects), dtype=object)
+        for row, found in enumerate(objects):
+            value = found[passage.row_id].value if passage.row_id in found else None
+            if isinstance(value, bool) or not isinstance(value, str | int):
+                raise passage.missing_id(row)
+            ids[row] = value
+    prediction = numbers([str(value).encode() for value in values])
+    safe = passage.drawn(prediction, ids, lambda row: "" if values[row] is None else json.dumps(values[row]))
+    if safe is None:
+        return []
+    name = json.dumps(passage.into, ensure_ascii=False)
+    for number, found, value in zip(rows, objects, safe.tolist(), strict=True):
+        line, (_, start, end) = lines[number], found[passage.prediction]
+        gap = "" if line[start - 1] == ":" else " "
+        lines[number] = f"{line[:end]},{gap}{name}:{gap}{value!r}{line[end:]}"
+    return lines
+
+
+def _members(passage: Passage, line: str, row: int) -> dict[str, _Member]:
+    """The members of the object in a line."""
+    found: dict[str, _Member] = {}
+    try:
+        position = _after(line, int(line.startswith("\ufeff")), "{")
+        while line[position] != "}" or found:
+            name, position = _DECODER.raw_decode(line, position)
+            if not isinstance(name, str) or name in found or name == passage.into:
+                raise ValueError
+            start = _after(line, position, ":")
+            value, end = _DECODER.raw_decode(line, start)
+            found[name] = _Member(value, start, end)
+            position = _space(line, end)
+            if line[position] == "}":
+                break
+            position = _after(line, position, ",")
+        if _space(line, position + 1) < len(line):
+            raise ValueError
+    except (ValueError, IndexError):
+        raise ValueError(
+            f"{passage.file}: every line must be a JSON object with each key once and none called {passage.into!r}, "
+            f"but row {passage.rows + row} (from 0) is not: {line.strip()[:80]}"
+        ) from None
+    return found
+
+
+def _after(line: str, position: int, letter: str) -> int:
+    """Behind this letter, which must come next, and the spaces around it."""
+    position = _space(line, position)
+    if line[position] != letter:
+        raise ValueError
+    return _space(line, position + 1)
+
+
+def _space(line: str, position: int) -> int:
+    match = _SPACE.match(line, position)
+    assert match is not None
+    return match.end()

@@ -1,0 +1,404 @@
+"""Files with one more column: every other byte as it was, the types as they were, and all or nothing."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import trustcal.sources.batches
+import trustcal.sources.delimited
+import trustcal.sources.json_lines
+from trustcal.noise import TruncatedLaplace, UniformNoise
+from trustcal.smoothing import OnlineSmoother, perturb
+from trustcal.sources.rewriting import rewrite
+
+NOISE = TruncatedLaplace(0.1)
+
+
+def flip(q: Any, ids: Any) -> Any:
+    return 1 - q
+
+
+def by_id(q: Any, ids: Any) -> Any:
+    return perturb(q, NOISE, ids=ids, seed=3)
+
+
+def rewritten(folder: Path, content: str | bytes, name: str = "in.csv", out: str = "out.csv", **options: Any) -> bytes:
+    source = folder / name
+    source.write_bytes(content if isinstance(content, bytes) else content.encode())
+    settled: dict[str, Any] = {"prediction": "p", "draw": flip} | options
+    rewrite(source, folder / out, **settled)
+    return (folder / out).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("p,y\n0.25,1\n", "p,p_safe,y\n0.25,0.75,1\n"),
+        ("y,p\n1,0.25", "y,p,p_safe\n1,0.25,0.75"),
+        ("p\n0.25\n1\n", "p,p_safe\n0.25,0.75\n1,0.0\n"),
+        ("\ufeffp,y\r\n0.25,1\r\n", "\ufeffp,p_safe,y\r\n0.25,0.75,1\r\n"),
+        ("p,y\r0.25,1\r", "p,p_safe,y\r0.25,0.75,1\r"),
+        ("id;p;y\n1;0.25;1,5\n", "id;p;p_safe;y\n1;0.25;0.75;1,5\n"),
+        ("id|p\n1|0.25\n", "id|p|p_safe\n1|0.25|0.75\n"),
+        ('"id","p"\n"a, ""b""","0.25"\n', '"id","p",p_safe\n"a, ""b""","0.25",0.75\n'),
+        ('t,p\n"two\nlines",0.25\n"",0.5\n', 't,p,p_safe\n"two\nlines",0.25,0.75\n"",0.5,0.5\n'),
+        ('t,p\n5" tall,0.25\n,0.5\n  , 0.5 \n', 't,p,p_safe\n5" tall,0.25,0.75\n,0.5,0.5\n  , 0.5 ,0.5\n'),
+        ("t,p\n\n1,0.25\n\n\n2,0.5\n\n", "t,p,p_safe\n\n1,0.25,0.75\n\n\n2,0.5,0.5\n\n"),
+        ("naïve 🎲,p\né\u2028x,2.5e-1\n007,+.25\n", "naïve 🎲,p,p_safe\né\u2028x,2.5e-1,0.75\n007,+.25,0.75\n"),
+        ("t,p\n#no comment,0.25\n\\,0.5\n", "t,p,p_safe\n#no comment,0.25,0.75\n\\,0.5,0.5\n"),
+        ("P,p\n9,0.25\n", "P,p,p_safe\n9,0.25,0.75\n"),
+        ("p,y\n", "p,p_safe,y\n"),
+        ('"first\nname",p\n1,0.25\n', '"first\nname",p,p_safe\n1,0.25,0.75\n'),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 5, 1 << 22])
+def test_every_other_byte_of_a_csv_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, expected: str, chunk: int
+) -> None:
+    monkeypatch.setattr(trustcal.sources.delimited, "_CHUNK", chunk)
+    assert rewritten(tmp_path, content) == expected.encode()
+
+
+def test_bytes_that_are_no_utf8_stay(tmp_path: Path) -> None:
+    assert rewritten(tmp_path, b"t,p\n\xe4\xff\x00,0.25\n") == b"t,p,p_safe\n\xe4\xff\x00,0.25,0.75\n"
+
+
+fields = st.text(st.sampled_from('a"\n\r,;é |\t0'), max_size=5)
+
+
+@given(
+    rows=st.lists(st.tuples(fields, st.floats(0, 1), fields, st.booleans(), st.booleans()), max_size=8),
+    delimiter=st.sampled_from(",;|"),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    chunk=st.integers(1, 40),
+    compiled=st.booleans(),
+)
+@settings(max_examples=150)
+def test_a_csv_written_by_hand(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[Any], delimiter: str, end: str, chunk: int, compiled: bool
+) -> None:
+    """The oracle writes both texts itself, with quotes where they are needed and where they are not."""
+
+    def field(text: str, always: bool) -> str:
+        needed = any(letter in text for letter in (delimiter, "\n", "\r")) or text.startswith('"')
+        return '"' + text.replace('"', '""') + '"' if always or needed else text
+
+    before, after = [f"a{delimiter}p{delimiter}b"], [f"a{delimiter}p{delimiter}p_safe{delimiter}b"]
+    for a, p, b, quoted, quoted_p in rows:
+        head, tail, number = field(a, quoted), field(b, quoted), field(repr(p), quoted_p)
+        before.append(delimiter.join([head, number, tail]))
+        after.append(delimiter.join([head, number, repr(1 - p), tail]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trustcal.sources.delimited, "_CHUNK", chunk)
+        patch.setattr(trustcal.sources.delimited, "_ROWS", 2)
+        patch.setattr(trustcal.kernels, "WORTH_COMPILING", 0 if compiled else 10**9)
+        out = rewritten(tmp_path_factory.mktemp("csv"), end.join([*before, ""]))
+    assert out == end.join([*after, ""]).encode()
+    parsed = list(csv.reader(io.StringIO(out.decode(), newline=""), delimiter=delimiter))[1:]
+    assert [(row[0], float(row[1]), float(row[2]), row[3]) for row in parsed] == [
+        (a, p, 1 - p, b) for a, p, b, *_ in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('{"p": 0.25, "y": 1}\n', '{"p": 0.25, "p_safe": 0.75, "y": 1}\n'),
+        ('{"y":1,"p":0.25}', '{"y":1,"p":0.25,"p_safe":0.75}'),
+        ('\ufeff{"p": 0.25}\r\n\r\n', '\ufeff{"p": 0.25, "p_safe": 0.75}\r\n\r\n'),
+        (
+            ' { "x" : {"p": [1.10, "}"]} , "p" : 2.5E-1 } \n{"p": "0.5", "late": 1e400}\n',
+            ' { "x" : {"p": [1.10, "}"]} , "p" : 2.5E-1, "p_safe": 0.75 } \n'
+            '{"p": "0.5", "p_safe": 0.5, "late": 1e400}\n',
+        ),
+        ('{"é\\u00e9": "\\"", "\\u0070": 1}\n', '{"é\\u00e9": "\\"", "\\u0070": 1, "p_safe": 0.0}\n'),
+    ],
+)
+@pytest.mark.parametrize("chunk", [1, 1 << 22])
+def test_every_other_byte_of_json_lines_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, expected: str, chunk: int
+) -> None:
+    monkeypatch.setattr(trustcal.sources.json_lines, "_CHUNK", chunk)
+    assert rewritten(tmp_path, content, "in.jsonl", "out.ndjson") == expected.encode()
+
+
+def test_parquet_keeps_types_order_and_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trustcal.sources.batches, "_ROWS", 2)
+    table = pa.table(
+        {
+            "nested": pa.array([{"a": [1, None], "b": {"c": "x"}}, None, {"a": [], "b": None}]),
+            "P": pa.array([9, 8, None], pa.int8()),
+            "p": pa.array([0.25, 0.5, 1.0], pa.float32()),
+            "money": pa.array([Decimal("1.10"), None, Decimal("-3.00")], pa.decimal128(9, 2)),
+            "day": pa.array([date(2020, 1, 2), None, date(1900, 1, 1)]),
+            "time": pa.array([datetime(2020, 1, 2), None, None], pa.timestamp("us", tz="Europe/Berlin")),
+            "class": pa.array(["a", "b", "a"]).dictionary_encode(),
+            "bytes": pa.array([b"\x00", None, b""]),
+        }
+    ).replace_schema_metadata({"owner": "someone"})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=2)
+    seen: list[tuple[int, int]] = []
+    count = rewrite(
+        tmp_path / "in.parquet",
+        tmp_path / "out.parquet",
+        prediction="p",
+        draw=flip,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    out = pq.read_table(tmp_path / "out.parquet")
+    assert count == 3
+    assert out.column_names == ["nested", "P", "p", "p_safe", "money", "day", "time", "class", "bytes"]
+    assert out["p_safe"].to_pylist() == [0.75, 0.5, 0.0]
+    assert out.drop_columns(["p_safe"]).equals(table)
+    assert out.schema.metadata[b"owner"] == b"someone"
+    assert seen[-1] == (3, 3)
+    assert all(total == 3 for _, total in seen)
+
+
+def test_a_frame_of_pandas_in_parquet(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"p": [0.25, 0.5]}, index=pd.Index(["a", "b"], name="case"))
+    frame.to_parquet(tmp_path / "in.parquet")
+    rewrite(tmp_path / "in.parquet", tmp_path / "in.parquet", prediction="p", draw=flip, row_id="case")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "in.parquet"), frame.assign(p_safe=[0.75, 0.5]))
+
+
+NAMES = ["x.csv", "x.csv.gz", "x.csv.zst", "x.tsv", "x.jsonl", "x.jsonl.gz", "x.ndjson.zst", "x.parquet"]
+ROWS = pd.DataFrame({"id": [17, 4, 99], "p": [0.25, 0.5, 1 / 3], "t": ["a", 'b "c", d', "é\nf"]})
+
+
+def write(frame: pd.DataFrame, file: Path) -> None:
+    if file.suffix == ".parquet":
+        frame.to_parquet(file)
+        return
+    if ".csv" in file.name or ".tsv" in file.name:
+        text = frame.to_csv(index=False, sep="\t" if ".tsv" in file.name else ",").encode()
+    else:
+        text = pl.from_pandas(frame).write_ndjson().encode()
+    with pa.output_stream(str(file), compression="detect") as stream:
+        stream.write(text)
+
+
+def load(file: Path) -> pd.DataFrame:
+    if file.suffix == ".parquet":
+        return pd.read_parquet(file)
+    with pa.input_stream(str(file), compression="detect") as stream:
+        text = stream.read().decode()
+    if ".csv" in file.name or ".tsv" in file.name:
+        return pd.read_csv(io.StringIO(text), sep="\t" if ".tsv" in file.name else ",")
+    return pd.DataFrame([json.loads(line) for line in text.splitlines()])
+
+
+@pytest.mark.parametrize("source", NAMES)
+@pytest.mark.parametrize("target", NAMES)
+def test_every_format_to_every_other(tmp_path: Path, source: str, target: str) -> None:
+    frame = ROWS
+    (tmp_path / "in").mkdir()
+    write(frame, tmp_path / "in" / source)
+    rewrite(tmp_path / "in" / source, tmp_path / target, prediction="p", draw=by_id, row_id="id")
+    out = load(tmp_path / target)
+    assert list(out.columns) == ["id", "p", "p_safe", "t"]
+    assert out["p_safe"].astype(float).tolist() == perturb(frame["p"], NOISE, ids=frame["id"], seed=3).tolist()
+    assert out["p"].astype(float).tolist() == frame["p"].tolist()
+    assert out["id"].astype(int).tolist() == frame["id"].tolist()
+    assert out["t"].tolist() == frame["t"].tolist()
+
+
+def test_the_same_run_writes_the_same_bytes(tmp_path: Path) -> None:
+    for name in NAMES:
+        write(ROWS, tmp_path / name)
+        once, again = tmp_path / f"1{name}", tmp_path / f"2{name}"
+        for file in (once, again):
+            rewrite(tmp_path / name, file, prediction="p", draw=by_id)
+        assert once.read_bytes() == again.read_bytes()
+
+
+@given(p=st.lists(st.floats(0, 1), min_size=1, max_size=30), rows=st.integers(1, 7))
+@settings(max_examples=20)
+def test_blocks_do_not_matter(tmp_path_factory: pytest.TempPathFactory, p: list[float], rows: int) -> None:
+    """By position and by online smoothing, in blocks of any size."""
+    folder = tmp_path_factory.mktemp("blocks")
+    pl.DataFrame({"p": p}).write_csv(folder / "in.csv")
+    pl.DataFrame({"p": p}).write_parquet(folder / "in.parquet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trustcal.sources.delimited, "_ROWS", rows)
+        patch.setattr(trustcal.sources.batches, "_ROWS", rows)
+        for name in ("in.csv", "in.parquet"):
+            smoother = OnlineSmoother(NOISE, cells=10, rng=7)
+            rewrite(folder / name, folder / f"a{name}", prediction="p", draw=by_id)
+            rewrite(folder / name, folder / f"b{name}", prediction="p", draw=lambda q, _: smoother.transform_many(q))  # noqa: B023
+            assert (
+                load(folder / f"a{name}")["p_safe"].tolist()
+                == perturb(p, NOISE, ids=np.arange(len(p)), seed=3).tolist()
+            )
+            expected = OnlineSmoother(NOISE, cells=10, rng=7).transform_many(p)
+            assert load(folder / f"b{name}")["p_safe"].tolist() == expected.tolist()
+
+
+def test_row_ids_of_a_csv_are_those_of_other_formats(tmp_path: Path) -> None:
+    ids: list[Any] = ["17", "-4", "0", "007", "-0", "1.0", "a", " 5", str(2**64 - 1), str(2**64), '"17"']
+    rows = "".join(f"{text},0.5\n" for text in ids)
+    out = rewritten(tmp_path, f"id,p\n{rows}", draw=by_id, row_id="id")
+    meant: list[Any] = [17, -4, 0, "007", "-0", "1.0", "a", " 5", 2**64 - 1, str(2**64), 17]
+    expected = [perturb([0.5], NOISE, ids=np.array([name], dtype=object), seed=3)[0] for name in meant]
+    assert [float(line.rsplit(b",", 1)[1]) for line in out.splitlines()[1:]] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "in.csv",
+            "p,y\n0.5,1\n,0\n1.5,0\n",
+            r"2 of 3 rows break this, the first is row 1 \(from 0\), where it is missing",
+        ),
+        (
+            "in.csv",
+            "p,y\n0.5,1\nabc,0\n",
+            r"1 of 2 rows break this, the first is row 1 \(from 0\), where it is abc\. Drop",
+        ),
+        ("in.csv", "p,y\n0.5,1\n0_1,0\n", "row 1 .from 0., where it is 0_1"),
+        ("in.csv", "p,y\n0.5,1\nnan,0\n", "row 1 .from 0., where it is nan"),
+        ("in.csv", "p\n0.5\n\n", "row 1 .from 0., where it is missing"),
+        (
+            "in.csv",
+            "p,y\n0.5,1\n0.5\n",
+            "every row must have the 2 fields that the first line names, but row 1 .* has 1",
+        ),
+        ("in.csv", "p,y\n0.5,1,2\n", "but row 0 .* has 3"),
+        ("in.csv", 'p,y\n0.5,1\n0.5,"1\n', "but row 1 .* has a quote that is never closed"),
+        ("in.csv", "P,y\n0.5,1\n", r"no column 'p'\. Did you mean 'P'\?"),
+        ("in.csv", "p,p\n0.5,1\n", "2 columns called 'p'"),
+        ("in.csv", "p,p_safe\n0.5,1\n", "already has a column 'p_safe'"),
+        ("in.csv", "", "must begin with a line that names the columns"),
+        ("in.csv", "p,y\n0.5,1\n".encode("utf-16"), "first line is not a line of utf-8 text"),
+        ("in.csv.gz", gzip.compress(b"p,y\n" + b"0.5,1\n" * 1000)[:-20], "cannot be read"),
+        ("in.csv.gz", b"no archive", "cannot be read"),
+        ("in.csv.zst", b"no archive", "cannot be read"),
+        ("in.parquet", b"no parquet", "cannot be read"),
+        ("in.jsonl", '{"p": 0.5}\n{"q": 0.5}\n', r"1 of 2 rows break this, the first is row 1 .*, where it is missing"),
+        ("in.jsonl", '{"p": 0.5}\n{"p": true}\n', "row 1 .*, where it is true"),
+        ("in.jsonl", '{"p": 0.5}\n{"p": NaN}\n', "row 1 .*, where it is NaN"),
+        ("in.jsonl", '{"q": 0.5}\n', "no column 'p'"),
+        ("in.jsonl", '{"p": 0.5}\n[0.5]\n', r"but row 1 \(from 0\) is not: \[0\.5\]"),
+        ("in.jsonl", '{"p": 0.5} 1\n', "but row 0"),
+        ("in.jsonl", '{"p": 0.5, "p": 0.5}\n', "but row 0"),
+        ("in.jsonl", '{"p": 0.5\n', "but row 0"),
+        ("in.jsonl", '{"p": 0.5, "p_safe": 1}\n', "p_safe"),
+        ("in.txt", "p\n", "must be a CSV, TSV, JSON lines or Parquet file"),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
+    (tmp_path / "out.csv").write_text("old")
+    for target in ("out.csv", "out.parquet", name):
+        with pytest.raises(ValueError, match=message if target == name else "in") as refusal:
+            rewritten(tmp_path, content, name, target)
+        assert name in str(refusal.value)
+        assert set(os.listdir(tmp_path)) == {name, "out.csv"}
+        assert (tmp_path / "out.csv").read_text() == "old"
+        assert (tmp_path / name).read_bytes() == (content if isinstance(content, bytes) else content.encode())
+
+
+@pytest.mark.parametrize("source", ["in.csv", "in.parquet", "in.jsonl"])
+@pytest.mark.parametrize("target", ["out.csv", "out.parquet", "out.jsonl.gz"])
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError, MemoryError])
+def test_an_interrupt_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, target: str, stop: type[BaseException]
+) -> None:
+    monkeypatch.setattr(trustcal.sources.delimited, "_ROWS", 10)
+    monkeypatch.setattr(trustcal.sources.json_lines, "_CHUNK", 100)
+    monkeypatch.setattr(trustcal.sources.batches, "_ROWS", 10)
+    write(pd.DataFrame({"p": np.linspace(0, 1, 5000)}), tmp_path / source)
+    calls = 0
+
+    def interrupted(q: Any, ids: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            raise stop("now")
+        return q
+
+    with pytest.raises(stop, match="now"):
+        rewrite(tmp_path / source, tmp_path / target, prediction="p", draw=interrupted)
+    assert os.listdir(tmp_path) == [source]
+
+
+def test_bad_rows_are_counted_to_the_end_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trustcal.sources.delimited, "_ROWS", 10)
+    monkeypatch.setattr(trustcal.sources.batches, "_ROWS", 10)
+    frame = pd.DataFrame({"p": np.where(np.arange(100) % 40 == 35, 2.0, 0.5)})
+    for name in ("in.csv", "in.parquet", "in.jsonl"):
+        write(frame, tmp_path / name)
+        for target in (name, "other.parquet", "other.csv"):
+            with pytest.raises(
+                ValueError, match=r"2 of 100 rows break this, the first is row 35 \(from 0\), where it is 2"
+            ):
+                rewrite(tmp_path / name, tmp_path / target, prediction="p", draw=flip)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
+def test_missing_row_ids_are_refused(tmp_path: Path, name: str) -> None:
+    write(pd.DataFrame({"id": ["a", None], "p": [0.5, 0.5]}), tmp_path / name)
+    with pytest.raises(ValueError, match=r"column 'id' must hold a row id.*but row 1 \(from 0\) has none"):
+        rewrite(tmp_path / name, tmp_path / name, prediction="p", draw=by_id, row_id="id")
+
+
+@pytest.mark.parametrize("target", ["out", "out.txt", "out.parquet.gz", "out.gz", "no/folder/out.csv"])
+def test_targets_that_cannot_be_written(tmp_path: Path, target: str) -> None:
+    with pytest.raises(ValueError, match="cannot be written"):
+        rewritten(tmp_path, "p\n0.5\n", out=target)
+
+
+def test_a_draw_of_the_wrong_length_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="draw must give one value per row"):
+        rewritten(tmp_path, "p\n0.5\n0.5\n", draw=lambda q, ids: q[:1])
+
+
+def test_names_that_need_quotes(tmp_path: Path) -> None:
+    assert rewritten(tmp_path, "p\n0.25\n", into='a "b", c') == b'p,"a ""b"", c"\n0.25,0.75\n'
+    out = rewritten(tmp_path, '{"p": 0.25}\n', "in.jsonl", "out.jsonl", into='a "é"')
+    assert json.loads(out) == {"p": 0.25, 'a "é"': 0.75}
+
+
+def test_progress_never_goes_back_and_ends_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trustcal.sources.delimited, "_CHUNK", 1000)
+    monkeypatch.setattr(trustcal.sources.json_lines, "_CHUNK", 1000)
+    for name in NAMES:
+        write(pd.DataFrame({"p": np.linspace(0, 1, 2000)}), tmp_path / name)
+        seen: list[tuple[int, int]] = []
+
+        def saw(done: int, total: int, seen: list[tuple[int, int]] = seen) -> None:
+            seen.append((done, total))
+
+        rewrite(tmp_path / name, tmp_path / f"out.{name}", prediction="p", draw=flip, progress=saw)
+        done = [rows for rows, _ in seen]
+        assert done == sorted(done)
+        assert all(rows <= total for rows, total in seen)
+        assert seen[-1] == (2000, 2000)
+
+
+def test_a_large_csv_runs_compiled_to_the_same_text(tmp_path: Path) -> None:
+    p = np.random.default_rng(1).random(30000)
+    lines = [f'"é, {i}",{value!r}\n' for i, value in enumerate(p.tolist())]
+    out = rewritten(
+        tmp_path, "t,p\n" + "".join(lines), draw=lambda q, ids: perturb(q, UniformNoise(0.1), ids=ids, seed=1)
+    )
+    safe = perturb(p, UniformNoise(0.1), ids=np.arange(30000), seed=1).tolist()
+    expected = [line[:-1] + f",{value!r}\n" for line, value in zip(lines, safe, strict=True)]
+    assert out == ("t,p,p_safe\n" + "".join(expected)).encode()
