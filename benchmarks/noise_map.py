@@ -1,0 +1,146 @@
+"""What does noise inside an engine cost, beside reading and writing the same rows?
+
+python -m benchmarks.noise_map                                  # or: --rows 8 for 10^8; --folder where there is room
+
+Rows (id, prediction, outcome) lie in a Parquet file.  Each line runs alone in a process of its own, so that the peak of
+memory is its own.  Ratios are of processor seconds, to DuckDB's scan of the two columns (for maps) or its copy of the file
+(for copies).
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from trustcal.noise import TruncatedLaplace
+from trustcal.smoothing import perturb
+from trustcal.sources.perturbing import perturb_frame
+from trustcal.sources.rewriting import rewrite
+
+NOISE = TruncatedLaplace.for_distance(0.001)
+BY_ID: dict[str, Any] = {"prediction": "p", "noise": NOISE, "seed": 1, "row_id": "id"}
+
+
+def scan(file: Path, _: Path) -> None:
+    """DuckDB reads the two columns that the noise needs."""
+    import duckdb
+
+    duckdb.execute(f"SELECT sum(p), sum(id) FROM read_parquet('{file}')").fetchall()
+
+
+def numpy_map(file: Path, _: Path) -> None:
+    """DuckDB hands the columns over, numpy draws: everything in memory."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        columns = connection.execute(f"SELECT id, p FROM read_parquet('{file}')").fetchnumpy()
+    perturb(columns["p"], NOISE, ids=columns["id"], seed=1).sum()
+
+
+def duckdb_map(file: Path, _: Path) -> None:
+    """A sum of the drawn column."""
+    import duckdb
+
+    perturb_frame(duckdb.read_parquet(str(file)), **BY_ID).aggregate("sum(p_safe)").fetchall()
+
+
+def polars_map(file: Path, _: Path) -> None:
+    """A sum of the drawn column, streaming."""
+    import polars as pl
+
+    perturb_frame(pl.scan_parquet(file), **BY_ID).select(pl.col("p_safe").sum()).collect(engine="streaming")
+
+
+def copy(file: Path, out: Path) -> None:
+    """DuckDB copies the file."""
+    import duckdb
+
+    duckdb.sql(f"COPY (FROM read_parquet('{file}')) TO '{out}' (COMPRESSION zstd)")
+
+
+def duckdb_file(file: Path, out: Path) -> None:
+    """DuckDB copies the file with one more column."""
+    import duckdb
+
+    perturb_frame(duckdb.read_parquet(str(file)), **BY_ID).write_parquet(str(out), compression="zstd")
+
+
+def polars_file(file: Path, out: Path) -> None:
+    """Polars copies the file with one more column."""
+    import polars as pl
+
+    perturb_frame(pl.scan_parquet(file), **BY_ID).sink_parquet(out)
+
+
+def rewritten_file(file: Path, out: Path) -> None:
+    """The file rewritten as `trustcal fix` does, in the order of its rows."""
+    rewrite(file, out, prediction="p", draw=lambda q, ids: perturb(q, NOISE, ids=ids, seed=1), row_id="id")
+
+
+WORK: dict[str, tuple[Callable[[Path, Path], None], Callable[[Path, Path], None]]] = {
+    "DuckDB, scan": (scan, scan),
+    "numpy, map": (numpy_map, scan),
+    "DuckDB, map": (duckdb_map, scan),
+    "Polars, map": (polars_map, scan),
+    "DuckDB, copy": (copy, copy),
+    "DuckDB, copy with noise": (duckdb_file, copy),
+    "Polars, copy with noise": (polars_file, copy),
+    "rewrite": (rewritten_file, copy),
+}
+"""What is run, and what it is compared with."""
+
+
+def measured(name: str, file: Path, out: Path) -> tuple[float, float, float]:
+    """Seconds on the clock, seconds of processors, peak of memory in megabytes; once on a few rows to warm up."""
+    work, _ = WORK[name]
+    work(file.with_name("few.parquet"), out)
+    begin, busy = time.perf_counter(), time.process_time()
+    work(file, out)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return time.perf_counter() - begin, time.process_time() - busy, peak
+
+
+def write_rows(file: Path, rows: int) -> None:
+    import duckdb
+
+    select = f"SELECT range AS id, random() AS p, random() < 0.3 AS y FROM range({rows})"
+    duckdb.sql(f"COPY ({select}) TO '{file}' (COMPRESSION zstd)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=7, metavar="K", help="10^K rows (default 7)")
+    parser.add_argument("--folder", type=Path, help="where to put the files (40 bytes per row)")
+    arguments = parser.parse_args()
+    n = 10**arguments.rows
+    table = Table(title=f"{NOISE!r} on {n:,} rows of Parquet")
+    for header in ("", "seconds", "CPU s", "million rows/s", "ratio", "peak MB"):
+        table.add_column(header, justify="right" if header else "left")
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        file = Path(folder) / "rows.parquet"
+        context = multiprocessing.get_context("spawn")
+        for name, rows in (("rows.parquet", n), ("few.parquet", 1000)):
+            process = context.Process(target=write_rows, args=(Path(folder) / name, rows))
+            process.start()
+            process.join()
+        spent: dict[Callable[[Path, Path], None], float] = {}
+        for name, (work, against) in WORK.items():
+            with context.Pool(1) as pool:
+                clock, busy, peak = pool.apply(measured, (name, file, Path(folder) / "out.parquet"))
+            spent[work] = busy
+            ratio = busy / spent[against]
+            table.add_row(name, f"{clock:.1f}", f"{busy:.1f}", f"{n / clock / 1e6:.1f}", f"{ratio:.1f}", f"{peak:.0f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
