@@ -3,8 +3,8 @@
 python -m benchmarks.noise_map                                  # or: --rows 8 for 10^8; --folder where there is room
 
 Rows (id, prediction, outcome) lie in a Parquet file.  Each line runs alone in a process of its own, so that the peak of
-memory is its own.  Ratios are of processor seconds, to DuckDB's scan of the two columns (for maps) or to its copy of the
-file (for copies).
+memory is its own.  Ratios are of processor seconds, to DuckDB's scan of the two columns (for maps) or to its copy of
+the file (for copies).
 """
 
 from __future__ import annotations

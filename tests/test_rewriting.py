@@ -365,6 +365,16 @@ def test_targets_that_cannot_be_written(tmp_path: Path, target: str) -> None:
         rewritten(tmp_path, "p\n0.5\n", out=target)
 
 
+def test_capitals_that_another_format_would_lose(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="columns that differ from 'P' only in capitals would lose their names"):
+        rewritten(tmp_path, "P,p\n9,0.5\n", out="out.tsv")
+    assert pq.read_schema(io.BytesIO(rewritten(tmp_path, "P,p\n9,0.5\n", out="x.parquet"))).names == [
+        "P",
+        "p",
+        "p_safe",
+    ]
+
+
 def test_a_draw_of_the_wrong_length_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="draw must give one value per row"):
         rewritten(tmp_path, "p\n0.5\n0.5\n", draw=lambda q, ids: q[:1])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trustcal.sources.delimited import identity, numbers
 from trustcal.sources.drawing import arrow_ids, arrow_numbers
-from trustcal.sources.files import literal, open_files, refusals
+from trustcal.sources.files import literal, open_files, quoted, refusals
 from trustcal.sources.passage import Passage
 
 FloatArray = NDArray[np.float64]
@@ -70,7 +70,7 @@ def _drawn(passage: Passage, prediction: Any, ids: Any, untyped: bool) -> FloatA
 @contextmanager
 def _reading(source: Path) -> Iterator[None]:
     """What DuckDB or pyarrow cannot read is refused in one line."""
-    with refusals([source]):
+    with refusals(str(source)):
         try:
             yield
         except _pyarrow().ArrowException as error:
@@ -127,8 +127,8 @@ def _to_text(target: Path, kind: str, schema: Any, batches: Iterator[Any]) -> No
     for name in schema.names:
         if folded.count(name.lower()) > 1:
             raise ValueError(
-                f"{target.suffixes} cannot be written: columns that differ only in capitals, such as {name!r}, keep "
-                "their names in their own format only."
+                f"columns that differ from {name!r} only in capitals would lose their names in another format. Rename "
+                "them, or write the format of the source."
             )
     wrong: list[BaseException] = []
 
@@ -142,11 +142,10 @@ def _to_text(target: Path, kind: str, schema: Any, batches: Iterator[Any]) -> No
     delimiter = "\t" if kind == ".tsv" else ","
     layout = f"FORMAT csv, HEADER, DELIMITER '{delimiter}'" if kind in (".csv", ".tsv") else "FORMAT json"
     packed = {".gz": "gzip", ".zst": "zstd"}.get(target.suffix.lower(), "none")
-    place = str(target).replace("'", "''")
     with duckdb.connect() as connection:
         connection.register("rows", _pyarrow().RecordBatchReader.from_batches(schema, watched()))
         try:
-            connection.execute(f"COPY (FROM rows) TO '{place}' ({layout}, COMPRESSION {packed})")
+            connection.execute(f"COPY (FROM rows) TO {quoted(str(target))} ({layout}, COMPRESSION {packed})")
         except duckdb.Error as error:
             raise (wrong[0] if wrong else OSError(str(error))) from None
 

@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.sources.columns import place_of
 from trustcal.sources.drawing import REMEDY
-from trustcal.sources.files import place_of
 
 FloatArray = NDArray[np.float64]
 IdArray = NDArray[Any]

@@ -18,6 +18,7 @@ import numpy as np
 
 from trustcal.noise import Noise
 from trustcal.smoothing.draws import checked_noise, checked_seed
+from trustcal.sources.columns import place_of
 from trustcal.sources.drawing import (
     Drawing,
     arrow_ids,
@@ -29,7 +30,6 @@ from trustcal.sources.drawing import (
     polars_ids,
     polars_numbers,
 )
-from trustcal.sources.files import place_of
 
 Frame = TypeVar("Frame")
 
