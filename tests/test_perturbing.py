@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -229,6 +231,21 @@ def test_relations_of_other_connections() -> None:
             assert out.fetchall()[0][2] == perturb([0.25], noise, ids=[17], seed=1)[0]
     with pytest.raises(ValueError, match="connection= belongs to DuckDB"):
         perturb_frame(pd.DataFrame(TABLE), prediction="p", noise=noise, seed=1, connection=connection)
+
+
+@pytest.mark.parametrize("end", ["", "duckdb.close()"])
+def test_the_default_connection_ends_quietly(end: str) -> None:
+    """DuckDB reports functions that are still registered when Python ends, in sixty lines."""
+    script = f"""
+import duckdb
+from trustcal.noise import UniformNoise
+from trustcal.sources.perturbing import perturb_frame
+relation = duckdb.sql("SELECT 0.5 AS p, 1 AS id")
+print(perturb_frame(relation, prediction="p", noise=UniformNoise(0.1), seed=1, row_id="id").fetchall()[0][2])
+{end}"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert float(done.stdout) == perturb([0.5], UniformNoise(0.1), ids=[1], seed=1)[0]
 
 
 def test_capitals_that_an_engine_ignores_are_refused() -> None:

@@ -1,7 +1,9 @@
 """Noise inside an engine: a frame of any kind with one more column, the same bytes wherever and however it is computed.
 
 The draw of a row is a function of the seed, its row id and its prediction, by one kernel over batches (drawing.py).
-Partitions, their order, the number of workers and retries cannot matter.
+Partitions, their order, the number of workers and retries cannot matter.  The kind of processor can, in the last bits
+of Laplace noise: numpy's exponentials and logarithms are other code with AVX-512 than without.  Uniform noise and
+random rounding, which only add, multiply and divide, are the same everywhere.
 """
 
 from __future__ import annotations
@@ -153,7 +155,7 @@ def _duckdb(frame: Any, drawing: Drawing, into: str, connection: Any = None) -> 
             name, _arrow_function(drawing), ["DOUBLE", kind], "DOUBLE", type="arrow", null_handling="special"
         )
         if connection is None:  # which nobody closes: a function left to the interpreter's end is reported as a leak
-            atexit.register(home.remove_function, name)
+            atexit.register(home.close)
     call = f"{name}(CAST({_quoted(frame.columns[p])} AS DOUBLE), CAST({_quoted(frame.columns[i])} AS {kind}))"
     try:
         return frame.project(f"*, {call} AS {_quoted(into)}")
