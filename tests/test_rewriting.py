@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import sys
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -137,6 +138,53 @@ def test_every_other_byte_of_json_lines_stays(
 ) -> None:
     monkeypatch.setattr(trustcal.sources.json_lines, "_CHUNK", chunk)
     assert rewritten(tmp_path, content, "in.jsonl", "out.ndjson") == expected.encode()
+
+
+keys = st.sampled_from(["p", "q", "a b", 'x"', "\\", "é", "id"])
+values = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.sampled_from(["p", '"p": 0.5', "{"])
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(keys, inner, max_size=2)),
+    max_leaves=4,
+)
+
+
+@given(
+    objects=st.lists(
+        st.tuples(st.dictionaries(keys, values, max_size=3), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=5
+    ),
+    layout=st.sampled_from([{}, {"separators": (",", ":")}, {"ensure_ascii": False}, {"separators": (" , ", " : ")}]),
+    named=st.booleans(),
+)
+def test_json_lines_of_any_shape(
+    tmp_path_factory: pytest.TempPathFactory, objects: list[Any], layout: dict[str, Any], named: bool
+) -> None:
+    """The oracle puts the member into the object and lets Python write it; every number there is Python's own."""
+    rows = []
+    for number, (members, p, place) in enumerate(objects):
+        pairs = [pair for pair in members.items() if pair[0] not in ("p", "id")]
+        pairs.insert(place, ("p", p))
+        pairs.append(("id", number))
+        rows.append(pairs)
+    before = [json.dumps(dict(pairs), **layout) + "\n" for pairs in rows]
+    out = rewritten(
+        tmp_path_factory.mktemp("json"),
+        "".join(before),
+        "in.jsonl",
+        "out.jsonl",
+        row_id="id" if named else None,
+        draw=by_id,
+    ).decode()
+    safe = perturb([p for _, p, _ in objects], NOISE, ids=np.arange(len(objects)), seed=3).tolist()
+    after = []
+    for pairs, value in zip(rows, safe, strict=True):
+        place = [name for name, _ in pairs].index("p") + 1
+        after.append(json.dumps(dict([*pairs[:place], ("p_safe", value), *pairs[place:]]), **layout) + "\n")
+    if layout.get("separators") == (" , ", " : "):
+        assert [json.loads(line) for line in out.splitlines()] == [json.loads(line) for line in after]
+    else:
+        assert out == "".join(after)
 
 
 def test_parquet_keeps_types_order_and_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -378,6 +426,17 @@ def test_capitals_that_another_format_would_lose(tmp_path: Path) -> None:
 def test_a_draw_of_the_wrong_length_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="draw must give one value per row"):
         rewritten(tmp_path, "p\n0.5\n0.5\n", draw=lambda q, ids: q[:1])
+
+
+def test_text_needs_no_pyarrow_and_the_rest_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(ROWS, tmp_path / "x.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert rewritten(tmp_path, "p\n0.25\n") == b"p,p_safe\n0.25,0.75\n"
+    assert rewritten(tmp_path, '{"p":1}\n', "in.jsonl", "out.jsonl") == b'{"p":1,"p_safe":0.0}\n'
+    with pytest.raises(ValueError, match="needs the package pyarrow, which is not installed"):
+        rewrite(tmp_path / "x.parquet", tmp_path / "x.parquet", prediction="p", draw=flip)
+    with pytest.raises(ValueError, match="need the package pyarrow, which is not installed"):
+        rewritten(tmp_path, "p\n0.25\n", out="out.csv.zst")
 
 
 def test_names_that_need_quotes(tmp_path: Path) -> None:
