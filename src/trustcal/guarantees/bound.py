@@ -8,7 +8,9 @@ from typing import Literal, final
 
 from trustcal.noise.mechanism import distance_to_calibration
 
-Quantity = Literal["ECE", "CDL", "decision loss", "swap regret", "smECE", "TV"]
+Quantity = Literal[
+    "ECE", "CDL", "decision loss", "swap regret", "smECE", "TV", "DTC", "smCal", "U-calibration", "Brier regret"
+]
 
 
 @final

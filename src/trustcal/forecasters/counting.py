@@ -1,0 +1,145 @@
+"""Forecasters that only count outcomes: the running mean, and the perturbed leader for U-calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import log1p, sqrt
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from trustcal.cells import checked_count
+from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray, seed_from
+from trustcal.guarantees import Bound
+from trustcal.guarantees.bound import rounds
+
+
+@final
+class RunningMean(Forecaster):
+    """The frequency so far, (ones + 1/2)/(rounds + 1): the baseline, right for coins and without any guarantee.
+
+    >>> forecaster = RunningMean()
+    >>> forecaster.play([1, 1, 0])
+    array([0.5       , 0.75      , 0.83333333])
+
+    O(1) per round; one integer.
+    """
+
+    _STATE: ClassVar[tuple[str, ...]] = ("ones",)
+
+    def __init__(self) -> None:
+        self.ones = 0
+        """How many outcomes were 1."""
+
+    def __repr__(self) -> str:
+        return f"RunningMean(ones={self.ones}, rounds={self.rounds})"
+
+    def forecast(self) -> Forecast:
+        """One value, for certain."""
+        return Forecast((self._announce(),), (1.0,))
+
+    def guarantee(self, horizon: int) -> tuple[Bound, ...]:
+        """Nothing: an adversary who says the opposite makes every error large."""
+        rounds(horizon)
+        return ()
+
+    def _announce(self) -> float:
+        return (self.ones + 0.5) / (self.rounds + 1)
+
+    def _update(self, y: int) -> None:
+        self.ones += y
+
+    def _play(self, y: IntArray) -> FloatArray:
+        before = self.ones + np.cumsum(y) - y
+        self.ones += int(y.sum())
+        return np.asarray((before + 0.5) / (np.arange(self.rounds, self.rounds + len(y)) + 1))
+
+    def _parameters(self) -> dict[str, object]:
+        return {}
+
+    @classmethod
+    def _names(cls) -> tuple[str, ...]:
+        return ()
+
+    @classmethod
+    def _with(cls, parameters: Mapping[str, Any]) -> Self:
+        return cls(**parameters)
+
+
+@final
+class PerturbedLeader(Forecaster):
+    """Every decision maker does nearly as well as with the best constant: regret ≤ 2√(2/T) (Theorem O.4).
+
+        announce (ones + g1)/(rounds + g0 + g1) with fresh g0, g1,   Pr[g = k] = ρ(1 − ρ)^k,   ρ = √(2/T)
+
+    The expected regret of every proper score in [0, 1] is at most ρ + 2(1 − ρ)/(ρT) a round.  U-calibration is from
+    Kleinberg, Paes Leme, Schneider and Teng (2023); that this one perturbation serves all scores, from Luo, Senapati
+    and Sharan (2024).  It says nothing of ECE and CDL.
+
+    >>> print(PerturbedLeader(10**6, rng=1).guarantee(10**6)[0])
+    U-calibration ≤ 0.00282643 (Theorem O.4, for each score in expectation)
+
+    O(1) per round; one integer.
+    """
+
+    _STATE: ClassVar[tuple[str, ...]] = ("ones",)
+
+    def __init__(self, horizon: int, *, rng: np.random.Generator | int | None = None) -> None:
+        self.horizon = checked_count("horizon", horizon, least=3)
+        self.rate = sqrt(2 / self.horizon)
+        """ρ, the chance that an imagined run of outcomes ends."""
+        self.ones = 0
+        self.seed = seed_from(rng)
+        self._coins = Coins(self.seed)
+
+    def __repr__(self) -> str:
+        return f"PerturbedLeader(horizon={self.horizon}, ones={self.ones}, rounds={self.rounds})"
+
+    def forecast(self) -> Forecast:
+        """The mean announcement given g0 + g1 (given the sum, g1 is uniform), at 32 quantiles of the sum.
+
+        The law itself has too many values to list.  Each of these lies on the side of 1/2 on which all means lie.
+        """
+        from scipy.special import gammaincinv
+
+        total = np.floor(gammaincinv(2.0, (np.arange(32) + 0.5) / 32) / self.rate)  # ρ·(g0 + g1) is nearly Gamma(2)
+        values = (self.ones + total / 2) / np.maximum(self.rounds + total, 1.0)
+        values[self.rounds + total == 0] = 0.5
+        return Forecast(tuple(values.tolist()), (1 / 32,) * 32)
+
+    def guarantee(self, horizon: int) -> tuple[Bound, ...]:
+        """The regret of each proper score in [0, 1] against the best constant, in expectation."""
+        value = self.rate + 2 * (1 - self.rate) / (self.rate * rounds(horizon))
+        return (Bound("U-calibration", value, "Theorem O.4, for each score in expectation", True),)
+
+    def _announce(self) -> float:
+        u = np.array([self._coins.at(2 * self.rounds), self._coins.at(2 * self.rounds + 1)])
+        g0, g1 = self._geometric(u).tolist()
+        weight = self.rounds + g0 + g1
+        return (self.ones + g1) / weight if weight else 0.5
+
+    def _update(self, y: int) -> None:
+        self.ones += y
+
+    def _play(self, y: IntArray) -> FloatArray:
+        drawn = self._geometric(self._coins.between(2 * self.rounds, 2 * (self.rounds + len(y))))
+        g0, g1 = drawn[::2], drawn[1::2]
+        ones = self.ones + np.cumsum(y) - y + g1
+        weight = np.arange(self.rounds, self.rounds + len(y)) + g0 + g1
+        self.ones += int(y.sum())
+        return np.where(weight > 0, ones / np.maximum(weight, 1.0), 0.5)
+
+    def _geometric(self, u: FloatArray) -> FloatArray:
+        """⌊ln u/ln(1 − ρ)⌋: at least k with probability (1 − ρ)^k."""
+        return np.floor(np.log(u) / log1p(-self.rate))
+
+    def _parameters(self) -> dict[str, object]:
+        return {"horizon": self.horizon, "rng": self.seed}
+
+    @classmethod
+    def _names(cls) -> tuple[str, ...]:
+        return ("horizon", "rng")
+
+    @classmethod
+    def _with(cls, parameters: Mapping[str, Any]) -> Self:
+        return cls(**parameters)

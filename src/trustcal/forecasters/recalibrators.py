@@ -1,0 +1,209 @@
+"""Recalibrators of a score that somebody else gives: transform_one(q), then learn_one(q, y)."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from math import exp, log, log1p
+from typing import Self, final
+
+import numpy as np
+
+import trustcal.forecasters
+from trustcal.cells import announced, checked_cells, checked_count
+from trustcal.forecasters.forecaster import checked_outcome, checked_probability
+from trustcal.guarantees import Bound
+from trustcal.guarantees.bound import rounds
+from trustcal.states import loaded, saved
+
+_STATE_VERSION = 1
+
+
+class Recalibrator(ABC):
+    """Maps a given score to a better probability, and learns from outcomes, which may come late."""
+
+    rounds: int = 0
+    """How many outcomes have been learnt."""
+
+    @abstractmethod
+    def transform_one(self, q: float) -> float:
+        """The score, recalibrated; nothing changes."""
+
+    @abstractmethod
+    def learn_one(self, q: float, y: float) -> None:
+        """The outcome of a score."""
+
+    @abstractmethod
+    def guarantee(self, horizon: int) -> tuple[Bound, ...]:
+        """What is proved of the first `horizon` rounds, if each outcome is learnt before the next score comes."""
+
+    @abstractmethod
+    def to_json(self) -> str:
+        """The state, from which `from_json` continues to the same bits."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, text: str) -> Self:
+        """The recalibrator that `to_json` saved."""
+
+
+@final
+class OnlinePlatt(Recalibrator):
+    """Online Platt scaling: p = σ(a·logit(q) + b), with (a, b) by online Newton steps on the log loss.
+
+        g = (p − y)·(x, 1);   H += g·gᵀ;   (a, b) −= 10·H⁻¹·g;   at the start H = 100·I and (a, b) = (1, 0)
+
+    From Gupta and Ramdas, *Online Platt scaling with calibeating* (2023), with the constants of their code; scores are
+    clipped to [0.01, 0.99], and (a, b) to the ball of radius 100.  Their regret bound needs other constants, so none
+    is claimed here.
+
+    >>> platt = OnlinePlatt()
+    >>> round(platt.transform_one(0.7), 12)
+    0.7
+    >>> for _ in range(100):
+    ...     platt.learn_one(0.7, 0)
+    >>> platt.transform_one(0.7) < 0.1
+    True
+
+    O(1) per round; five floats.
+    """
+
+    def __init__(self) -> None:
+        self.slope, self.offset = 1.0, 0.0
+        self.inverse = [0.01, 0.0, 0.01]
+        """H⁻¹: its entries (0, 0), (0, 1) and (1, 1)."""
+
+    def __repr__(self) -> str:
+        return f"OnlinePlatt(slope={self.slope:.4g}, offset={self.offset:.4g}, rounds={self.rounds})"
+
+    def transform_one(self, q: float) -> float:
+        """The score, rescaled on the logit scale."""
+        return _sigmoid(self.slope * _logit(q) + self.offset)
+
+    def learn_one(self, q: float, y: float) -> None:
+        """One Newton step.  H⁻¹ is updated by Sherman and Morrison's formula."""
+        outcome, x = checked_outcome(y), _logit(q)
+        error = _sigmoid(self.slope * x + self.offset) - outcome
+        g0, g1 = error * x, error
+        a, b, c = self.inverse
+        h0, h1 = a * g0 + b * g1, b * g0 + c * g1
+        scale = 1 + g0 * h0 + g1 * h1
+        self.inverse = [a - h0 * h0 / scale, b - h0 * h1 / scale, c - h1 * h1 / scale]
+        self.slope -= 10 * h0 / scale  # the new H⁻¹·g is the old one over the scale
+        self.offset -= 10 * h1 / scale
+        size = max(1.0, (self.slope**2 + self.offset**2) ** 0.5 / 100)
+        self.slope, self.offset = self.slope / size, self.offset / size
+        self.rounds += 1
+
+    def guarantee(self, horizon: int) -> tuple[Bound, ...]:
+        """Nothing is proved with these constants."""
+        rounds(horizon)
+        return ()
+
+    def to_json(self) -> str:
+        """The state, from which `from_json` continues to the same bits."""
+        fields = {"slope": self.slope, "offset": self.offset, "inverse": self.inverse, "rounds": self.rounds}
+        return saved("OnlinePlatt", _STATE_VERSION, fields)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The recalibrator that `to_json` saved."""
+        state = loaded(text, "OnlinePlatt", _STATE_VERSION, ("slope", "offset", "inverse", "rounds"))
+        platt = cls()
+        numbers = np.array([state["slope"], state["offset"], *state["inverse"]], dtype=np.float64)
+        if numbers.shape != (5,) or not np.isfinite(numbers).all():
+            raise ValueError("the state's numbers are not finite. It must be what OnlinePlatt.to_json gave.")
+        platt.slope, platt.offset, *platt.inverse = numbers.tolist()
+        platt.rounds = checked_count("rounds", state["rounds"], least=0)
+        return platt
+
+
+@final
+class Calibeating(Recalibrator):
+    """Calibeating (Foster and Hart 2023): the frequency so far among the rounds whose score fell into the same cell.
+
+    As sharp as the score itself, and nearly calibrated: its Brier score exceeds the score's refinement, the best that
+    any relabelling of the cells could have had in hindsight, by at most N·(1 + ln(T/N))/T (Theorem O.6).  With a
+    `model` its output is what is put into cells: Calibeating(OnlinePlatt()) is Gupta and Ramdas's TOPS.
+
+    >>> beat = Calibeating(cells=10)
+    >>> for y in (1, 0, 1, 1):
+    ...     beat.learn_one(0.31, y)
+    >>> beat.transform_one(0.39), beat.transform_one(0.41)
+    (0.75, 0.45)
+
+    O(1) per round; 2N integers.
+    """
+
+    def __init__(self, model: Recalibrator | None = None, *, cells: int = 10) -> None:
+        if model is not None and not isinstance(model, Recalibrator):
+            raise ValueError(f"model must be a recalibrator, such as OnlinePlatt(), or None, not {model!r}.")
+        self.model = model
+        self.n = [0] * checked_cells(cells)
+        self.s = [0] * len(self.n)
+
+    @property
+    def cells(self) -> int:
+        """N, the number of cells."""
+        return len(self.n)
+
+    def __repr__(self) -> str:
+        return f"Calibeating({self.model!r}, cells={self.cells}, rounds={self.rounds})"
+
+    def transform_one(self, q: float) -> float:
+        """The frequency in the cell of the score; in a cell never seen, its middle."""
+        i = self._cell(q)
+        return self.s[i] / self.n[i] if self.n[i] else (i + 0.5) / self.cells
+
+    def learn_one(self, q: float, y: float) -> None:
+        """Count the outcome in the cell of the score, then let the model learn it."""
+        outcome, i = checked_outcome(y), self._cell(q)
+        self.n[i] += 1
+        self.s[i] += outcome
+        if self.model is not None:
+            self.model.learn_one(q, outcome)
+        self.rounds += 1
+
+    def guarantee(self, horizon: int) -> tuple[Bound, ...]:
+        """How far the Brier score can exceed the refinement of the scores in their cells."""
+        after = rounds(horizon)
+        used = min(self.cells, after)
+        return (Bound("Brier regret", used * (1 + log(after / used)) / after, "Theorem O.6", True),)
+
+    def to_json(self) -> str:
+        """The state, from which `from_json` continues to the same bits."""
+        model = None if self.model is None else self.model.to_json()
+        return saved("Calibeating", _STATE_VERSION, {"model": model, "n": self.n, "s": self.s, "rounds": self.rounds})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The recalibrator that `to_json` saved."""
+        state = loaded(text, "Calibeating", _STATE_VERSION, ("model", "n", "s", "rounds"))
+        n = [checked_count("n", count, least=0) for count in state["n"]]
+        s = [checked_count("s", count, least=0) for count in state["s"]]
+        if len(n) != len(s) or any(ones > all_ for ones, all_ in zip(s, n, strict=False)):
+            raise ValueError("the state's counts do not fit together. It must be what Calibeating.to_json gave.")
+        beat = cls(None if state["model"] is None else _revived(state["model"]), cells=len(n))
+        beat.n, beat.s, beat.rounds = n, s, checked_count("rounds", state["rounds"], least=0)
+        return beat
+
+    def _cell(self, q: float) -> int:
+        x = checked_probability(q) if self.model is None else self.model.transform_one(q)
+        return round(float(announced(np.array([x]), self.cells, "left")[0]) * self.cells)
+
+
+def _logit(q: float) -> float:
+    clipped = min(max(checked_probability(q), 0.01), 0.99)
+    return log(clipped) - log1p(-clipped)
+
+
+def _sigmoid(z: float) -> float:
+    return 1 / (1 + exp(-z)) if z >= 0 else exp(z) / (1 + exp(z))
+
+
+def _revived(text: str) -> Recalibrator:
+    name = str(json.loads(text).get("trustcal"))
+    kind = getattr(trustcal.forecasters, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Recalibrator)):
+        raise ValueError(f"the state is of a recalibrator that this version of trustcal does not have: {name}.")
+    return kind.from_json(text)

@@ -1,0 +1,102 @@
+"""The paper's pipeline: a forecaster close to calibration, made safe for decision makers by noise."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+import trustcal.forecasters
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray
+from trustcal.guarantees import Bound, online_cdl, online_ece
+from trustcal.smoothing.online import OnlineSmoother
+
+
+@final
+class SmoothedForecaster(Forecaster):
+    """A forecaster whose announcements pass through an `OnlineSmoother` (Section 4): ECE and CDL O(√DTC).
+
+    The forecaster learns the outcomes; the smoother never sees one.  With DTC ≤ eps proved of the forecaster, Theorem
+    19 with eps holds of what is announced: T^(−1/4) after the elementary predictor's T^(−1/2).
+
+    >>> from trustcal.forecasters import ElementaryPredictor
+    >>> from trustcal.noise import RandomRounding
+    >>> base = ElementaryPredictor(10**6)
+    >>> eps = base.guarantee(10**6)[0].value
+    >>> safe = SmoothedForecaster(base, OnlineSmoother(RandomRounding.for_distance(eps, "ece"), rng=1))
+    >>> print(safe.guarantee(10**6)[0])
+    ECE ≤ 0.0727926 (Theorem 19, sharpening Theorem 4.1)
+
+    As long per round as the two together.
+    """
+
+    _STATE: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, forecaster: Forecaster, smoother: OnlineSmoother) -> None:
+        for thing, kind in ((forecaster, Forecaster), (smoother, OnlineSmoother)):
+            if not isinstance(thing, kind):
+                raise ValueError(f"a SmoothedForecaster takes a forecaster and an OnlineSmoother, not {thing!r}.")
+        self.forecaster = forecaster
+        self.smoother = smoother
+
+    def __repr__(self) -> str:
+        return f"SmoothedForecaster({self.forecaster!r}, {self.smoother!r})"
+
+    def forecast(self) -> Forecast:
+        """The exact law: the noise's mass in each cell, or at each point of random rounding."""
+        inner, noise, cells = self.forecaster.forecast(), self.smoother.noise, self.smoother.cells
+        q, weight = np.array(inner.values), np.array(inner.weights)
+        if cells is None:
+            atoms = noise.atoms(q)
+            return _mixed(atoms.at.ravel(), (atoms.mass * weight[:, None]).ravel())
+        below = np.nextafter(np.arange(1, cells) / cells, 0.0)  # a cell is closed on the left
+        rising = weight @ noise.cdf(below[None, :], q[:, None])
+        offset = 0.0 if self.smoother.end == "left" else 0.5
+        return _mixed((np.arange(cells) + offset) / cells, np.diff(rising, prepend=0.0, append=1.0))
+
+    def guarantee(self, horizon: int) -> tuple[Bound, ...]:
+        """Theorem 19 with the distance to calibration that is proved of the forecaster; nothing where none is."""
+        proved = [bound.value for bound in self.forecaster.guarantee(horizon) if bound.quantity == "DTC"]
+        if not proved:
+            return ()
+        smoother, eps = self.smoother, min(proved[0], 1.0)
+        return tuple(
+            theorem(smoother.noise, eps, horizon, cells=smoother.cells, end=smoother.end)
+            for theorem in (online_ece, online_cdl)
+        )
+
+    def _announce(self) -> float:
+        return self.smoother.transform_one(self.forecaster.predict_one())
+
+    def _update(self, y: int) -> None:
+        self.forecaster.learn_one(y)
+
+    def _play(self, y: IntArray) -> FloatArray:
+        return self.smoother.transform_many(self.forecaster.play(y))
+
+    def _parameters(self) -> dict[str, object]:
+        return {"forecaster": self.forecaster.to_json(), "smoother": self.smoother.to_json()}
+
+    @classmethod
+    def _names(cls) -> tuple[str, ...]:
+        return ("forecaster", "smoother")
+
+    @classmethod
+    def _with(cls, parameters: Mapping[str, Any]) -> Self:
+        return cls(_revived(parameters["forecaster"]), OnlineSmoother.from_json(parameters["smoother"]))
+
+
+def _mixed(values: FloatArray, weights: FloatArray) -> Forecast:
+    possible = weights > 0
+    return Forecast(tuple(values[possible].tolist()), tuple(weights[possible].tolist()))
+
+
+def _revived(text: str) -> Forecaster:
+    """The forecaster of a state, whichever it is, or a refusal."""
+    name = str(json.loads(text).get("trustcal"))
+    kind = getattr(trustcal.forecasters, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, Forecaster)):
+        raise ValueError(f"the state is of a forecaster that this version of trustcal does not have: {name}.")
+    return kind.from_json(text)
