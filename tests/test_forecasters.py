@@ -1,0 +1,430 @@
+"""Forecasters: hand-run rounds, the proved bounds for every string of outcomes, saving, replay, refusals."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from functools import cache
+from math import ceil, exp, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import trustcal as tc
+from trustcal.forecasters import (
+    CalibratedForecaster,
+    DecisionForecaster,
+    ElementaryPredictor,
+    Forecaster,
+    HedgingForecaster,
+    PerturbedLeader,
+    RunningMean,
+    SmoothedForecaster,
+)
+from trustcal.kernels.forecasting import bucket_pair, drop, exponential_up, fall
+
+MAKERS: dict[str, Callable[[], Forecaster]] = {
+    "elementary": lambda: ElementaryPredictor(2500),
+    "elementary left": lambda: ElementaryPredictor(2500, end="left"),
+    "elementary anytime": ElementaryPredictor,
+    "calibrated": lambda: CalibratedForecaster(2500, rng=1),
+    "decision": lambda: DecisionForecaster(2500, rng=2),
+    "decision square": lambda: DecisionForecaster(2500, potential="square", rng=3),
+    "leader": lambda: PerturbedLeader(2500, rng=4),
+    "hedging": lambda: HedgingForecaster(2500),
+    "mean": RunningMean,
+    "smoothed": lambda: SmoothedForecaster(
+        CalibratedForecaster(2500, rng=5), tc.OnlineSmoother(tc.TruncatedLaplace(0.1), horizon=2500, rng=6)
+    ),
+    "rounded": lambda: SmoothedForecaster(ElementaryPredictor(), tc.OnlineSmoother(tc.RandomRounding(9.5), rng=7)),
+}
+every_forecaster = pytest.mark.parametrize("make", MAKERS.values(), ids=list(MAKERS))
+
+
+def one_at_a_time(forecaster: Forecaster, outcomes: list[int]) -> list[float]:
+    said = []
+    for y in outcomes:
+        said.append(forecaster.predict_one())
+        forecaster.learn_one(y)
+    return said
+
+
+def strings(rounds: int) -> list[tuple[int, ...]]:
+    return list(itertools.product((0, 1), repeat=rounds))
+
+
+# Hand-run rounds
+
+
+def test_elementary_by_hand() -> None:
+    forecaster = ElementaryPredictor(12, end="left")  # four cells
+    assert one_at_a_time(forecaster, [1, 1, 1, 0, 0, 0]) == [0.0, 0.25, 0.5, 0.75, 0.5, 0.5]
+    assert forecaster.balance == [0, 3, -2, -2, 0]
+    assert forecaster.certificate().value == pytest.approx(1 / 4 + 7 / (4 * 6))
+
+
+def test_elementary_refines_by_hand() -> None:
+    forecaster = ElementaryPredictor()
+    assert one_at_a_time(forecaster, [1, 0, 1, 1, 0, 0]) == [0.5, 0.5, 0.25, 0.75, 0.75, 0.75]
+    assert forecaster.cells == 4
+    assert forecaster.balance == [0, 0, -2, 0, 0]  # twice what two cells had
+
+
+def test_calibrated_by_hand() -> None:
+    forecaster = CalibratedForecaster(8, rng=0)  # two buckets, from the upper one
+    assert forecaster.forecast() == ((0.75,), (1.0,))
+    assert one_at_a_time(forecaster, [0]) == [0.75]  # now it is too high by 1/2; the lower one is neither
+    assert one_at_a_time(forecaster, [1]) == [0.25]  # now that one is too low by 1/2
+    assert forecaster.forecast() == ((0.25, 0.75), (0.5, 0.5))
+
+
+def test_hedging_by_hand() -> None:
+    forecaster = HedgingForecaster(8)
+    assert one_at_a_time(forecaster, [1, 0]) == [0.0, 0.5]
+    assert forecaster.value == [1.0, -0.5, 0.0]
+    assert one_at_a_time(forecaster, [1]) == [pytest.approx(1 / 3)]
+
+
+def test_running_mean_by_hand() -> None:
+    assert one_at_a_time(RunningMean(), [0, 1, 1]) == [0.5, 0.25, 0.5]
+
+
+# The theorems
+
+
+@pytest.mark.parametrize("end", ["left", "middle"])
+@pytest.mark.parametrize("rounds", [1, 2, 5, 8, 11])
+def test_theorem_o1_for_every_string_of_outcomes(end: tc.cells.End, rounds: int) -> None:
+    most = 1.75 if end == "left" else sqrt(1.5)
+    assert ElementaryPredictor(rounds, end=end).guarantee(rounds)[0].value <= most / sqrt(rounds) + 1e-12
+    for outcomes in strings(rounds):
+        forecaster = ElementaryPredictor(rounds, end=end)
+        dtc = tc.dtc(tc.Predictor.from_samples(outcomes, one_at_a_time(forecaster, list(outcomes))))
+        assert dtc <= forecaster.certificate().value + 1e-12
+        assert forecaster.certificate().value <= forecaster.guarantee(rounds)[0].value + 1e-12
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3, 6, 7, 11])
+def test_theorem_o1_at_every_time(rounds: int) -> None:
+    for outcomes in strings(rounds):
+        forecaster = ElementaryPredictor()
+        dtc = tc.dtc(tc.Predictor.from_samples(outcomes, one_at_a_time(forecaster, list(outcomes))))
+        assert dtc <= forecaster.certificate().value + 1e-12
+        assert forecaster.certificate().value <= forecaster.guarantee(rounds)[0].value + 1e-12
+
+
+def test_theorem_o1_constant_at_every_time() -> None:
+    forecaster = ElementaryPredictor()
+    times = [*range(1, 2000), *(3 * 4**k // 2 + extra for k in range(3, 9) for extra in (0, 1, 2))]
+    assert max(sqrt(t) * forecaster.guarantee(t)[0].value for t in times) <= 2.15
+
+
+def worst_expected_ece(cells: int, rounds: int) -> float:
+    """The game of Foster's forecaster and the best adversary, played out."""
+
+    @cache
+    def value(text: str) -> float:
+        state = json.loads(text)
+        n, s = state["n"], state["s"]
+        if state["rounds"] == rounds:
+            return float(sum(abs(a - b * (2 * i + 1) / (2 * cells)) for i, (a, b) in enumerate(zip(s, n, strict=True))))
+        law = CalibratedForecaster.from_json(text).forecast()
+        best = 0.0
+        for y in (0, 1):
+            total = 0.0
+            for p, weight in zip(*law, strict=True):
+                i = int(p * cells)
+                after = {"n": [*n], "s": [*s], "position": i, "rounds": state["rounds"] + 1}
+                after["n"][i] += 1
+                after["s"][i] += y
+                total += weight * value(json.dumps(state | after))
+            best = max(best, total)
+        return best
+
+    return value(CalibratedForecaster(rounds, cells=cells, rng=0).to_json()) / rounds
+
+
+@pytest.mark.parametrize(("cells", "rounds"), [(1, 4), (2, 8), (3, 7), (5, 6)])
+def test_theorem_o2_for_every_adversary(cells: int, rounds: int) -> None:
+    bound = CalibratedForecaster(rounds, cells=cells).guarantee(rounds)[0]
+    assert bound.value == pytest.approx(1 / (2 * cells) + sqrt(cells / rounds))
+    assert worst_expected_ece(cells, rounds) <= bound.value
+    assert worst_expected_ece(2, 8) > 0.25  # the game is not empty
+
+
+@st.composite
+def buckets(draw: st.DrawFn) -> tuple[list[int], list[int], int]:
+    m = draw(st.integers(1, 6))
+    n = draw(st.lists(st.one_of(st.integers(0, 9), st.integers(0, 2000)), min_size=m, max_size=m))
+    return n, [draw(st.integers(0, many)) for many in n], draw(st.integers(0, m - 1))
+
+
+def sides(n: list[int], s: list[int]) -> list[int]:
+    m = len(n)
+    return [(s[i] * m > n[i] * (i + 1)) - (s[i] * m < n[i] * i) for i in range(m)]
+
+
+@given(buckets())
+def test_buckets_are_neither_or_neighbours_of_opposite_sides(state: tuple[list[int], list[int], int]) -> None:
+    n, s, at = state
+    low, high = bucket_pair(n, s, at)
+    where = sides(n, s)
+    assert (low == high and where[low] == 0) or (high == low + 1 and where[low] == 1 and where[high] == -1)
+    if where[at] == 0:
+        assert (low, high) == (at, at)
+
+
+def potential(n: int, x: float) -> float:
+    return sqrt(4 / (n + 4)) * exp(2 * max(x, 0.0) ** 2 / (n + 4))
+
+
+@given(buckets(), st.integers(0, 1))
+def test_theorem_o3_the_potential_does_not_grow(state: tuple[list[int], list[int], int], y: int) -> None:
+    n, s, at = state
+    m = len(n)
+    low, high = bucket_pair(n, s, at)
+    steepest = max(2 * max(s[i] - n[i] * (i + 1) / m, n[i] * i / m - s[i], 0) ** 2 / (n[i] + 4) for i in (low, high))
+    if steepest > 300:  # the independent formula would overflow; the kernel does not, see below
+        assert 0 <= (0.0 if low == high else exponential_up(n, s, low, high)) <= 1
+        return
+    up = 0.0 if low == high else exponential_up(n, s, low, high)
+    growth, scale = 0.0, 1.0
+    for i, weight in ((low, 1 - up), (high, up)):
+        paid = sqrt(4 / (n[i] + 5)) * (exp(2 / (n[i] + 5)) - 1)
+        before = potential(n[i], s[i] - n[i] * (i + 1) / m) + potential(n[i], n[i] * i / m - s[i])
+        ones, many = s[i] + y, n[i] + 1
+        after = potential(many, ones - many * (i + 1) / m) + potential(many, many * i / m - ones)
+        growth += weight * (after - before - paid)
+        scale = max(scale, before, after)
+    assert growth <= 1e-10 * scale
+
+
+def test_theorem_o3_constants() -> None:
+    n = np.arange(10**6)
+    assert 2 + np.sum(np.sqrt(4 / (n + 5)) * np.expm1(2 / (n + 5))) + 8 / sqrt(10**6) < 6.1  # and the tail
+    assert DecisionForecaster(10**6).guarantee(10**6)[0].value == pytest.approx(0.034, abs=1e-4)
+    assert DecisionForecaster(10**7).guarantee(10**7)[0].value == pytest.approx(0.0125, abs=1e-4)
+
+
+def test_extreme_surpluses_do_not_overflow() -> None:
+    assert exponential_up([10**6, 10**6], [10**6, 0], 0, 1) == 0.5
+    assert exponential_up([10**6, 1], [10**6, 0], 0, 1) == 1.0
+    assert exponential_up([1, 10**6], [1, 0], 0, 1) == 0.0
+
+
+@given(st.one_of(st.floats(0, 2), st.floats(0, 800)))
+def test_own_exponential_is_the_exponential(z: float) -> None:
+    assert fall(z) == pytest.approx(exp(-z), rel=1e-14, abs=1e-300)
+    assert drop(z) == pytest.approx(-np.expm1(-z), rel=1e-14)
+    assert fall.compiled(z) == fall(z)
+    assert drop.compiled(z) == drop(z)
+
+
+def test_theorem_o4_for_every_string_of_outcomes() -> None:
+    rounds = 6
+    rate = PerturbedLeader(rounds).rate
+    g = np.arange(60)
+    chance = np.outer(rate * (1 - rate) ** g, rate * (1 - rate) ** g)
+    bound = PerturbedLeader(rounds).guarantee(rounds)[0].value * rounds
+    assert bound <= 2 * sqrt(2 * rounds)
+    largest = 0.0
+    for outcomes in strings(rounds):
+        ones = np.cumsum((0, *outcomes))
+        for mu in (0.1, 0.3, 0.5, 0.8):
+            stake = 1 / max(mu, 1 - mu)
+            gained = 0.0
+            for t, y in enumerate(outcomes):
+                weight = t + g[:, None] + g[None, :]
+                p = np.where(weight > 0, (ones[t] + g[None, :]) / np.maximum(weight, 1), 0.5)
+                gained += stake * (y - mu) * chance[p > mu].sum()
+            largest = max(largest, stake * max(0.0, ones[-1] - mu * rounds) - gained)
+    assert 1.0 < largest <= bound
+
+
+def test_the_leader_draws_its_law() -> None:
+    forecaster = PerturbedLeader(200, rng=8)
+    said = forecaster.play(np.zeros(10**4))
+    rate = forecaster.rate
+    last = said[5000:]  # announced g1/(t + g0 + g1), and E g1 = (1 − ρ)/ρ
+    assert np.mean(last > 0) == pytest.approx(1 - rate, abs=5 * sqrt(rate / 5000))
+    assert np.mean(last * np.arange(5000, 10**4)) == pytest.approx((1 - rate) / rate, rel=0.08)
+
+
+@pytest.mark.parametrize("rounds", [1, 4, 8])
+def test_theorem_o5_for_every_string_of_outcomes(rounds: int) -> None:
+    for outcomes in strings(rounds):
+        forecaster = HedgingForecaster(rounds)
+        said = one_at_a_time(forecaster, list(outcomes))
+        smcal = tc.smcal(tc.Predictor.from_samples(outcomes, said))
+        assert smcal <= forecaster.guarantee(rounds)[0].value
+
+
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=300), st.integers(1, 8))
+def test_theorem_o5_squares(outcomes: list[int], cells: int) -> None:
+    forecaster = HedgingForecaster(len(outcomes), cells=cells)
+    said = one_at_a_time(forecaster, outcomes)
+    assert sum(v * v for v in forecaster.value) <= len(outcomes) + 1e-9
+    tents = np.maximum(0, 1 - np.abs(np.array(said)[:, None] * cells - np.arange(cells + 1)))
+    assert forecaster.value == pytest.approx(tents.T @ (np.array(outcomes) - said), abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", [tc.TruncatedLaplace(0.2), tc.UniformNoise(0.2), tc.RandomRounding(3.5)])
+def test_the_pipeline_keeps_theorem_19(noise: tc.noise.Noise) -> None:
+    rounds, errors = 2000, []
+    for seed in range(5):
+        horizon = None if isinstance(noise, tc.RandomRounding) else rounds
+        forecaster = SmoothedForecaster(
+            ElementaryPredictor(rounds), tc.OnlineSmoother(noise, horizon=horizon, rng=seed)
+        )
+        y = np.random.default_rng(seed).random(rounds) < 0.5
+        q = tc.Predictor.from_samples(y, forecaster.play(y))
+        errors.append((tc.ece(q), tc.cdl(q)))
+    ece, cdl = forecaster.guarantee(rounds)
+    assert (ece.quantity, cdl.quantity) == ("ECE", "CDL")
+    assert np.all(np.mean(errors, axis=0) <= [ece.value, cdl.value])
+
+
+@given(st.floats(0, 1), st.integers(1, 7), st.sampled_from(["left", "middle"]))
+def test_the_law_of_the_pipeline_is_that_of_smooth(q: float, cells: int, end: tc.cells.End) -> None:
+    noise = tc.TruncatedLaplace(0.1)
+    base = RunningMean()
+    base.rounds, base.ones = 999, round(q * 999)
+    law = SmoothedForecaster(base, tc.OnlineSmoother(noise, cells=cells, end=end, rng=0)).forecast()
+    said = base.predict_one()
+    exact = tc.smooth(tc.Predictor([said], [1.0], [said]), noise, cells=cells)
+    assert sum(law.weights) == pytest.approx(1)
+    offset = 0.0 if end == "left" else 0.5 / cells
+    for value, weight in zip(exact.p, exact.mass, strict=True):
+        near = [w for v, w in zip(*law, strict=True) if abs(v - offset - value) < 1e-9]
+        assert sum(near) == pytest.approx(weight, abs=1e-9)
+
+
+# One source, two speeds; saving
+
+
+@every_forecaster
+def test_play_gives_the_same_bits(make: Callable[[], Forecaster]) -> None:
+    y = np.random.default_rng(3).random(2500) < 0.5 + 0.4 * np.sin(np.arange(2500) / 200)
+    slow, fast = make(), make()
+    said = one_at_a_time(slow, y.astype(int).tolist())
+    assert fast.play(y).tolist() == said
+    assert fast.to_json() == slow.to_json()
+    assert fast.forecast() == slow.forecast()
+    parts = make()
+    assert np.concatenate([parts.play(part) for part in np.split(y, [0, 1, 7, 1200])]).tolist() == said
+
+
+def test_play_crosses_its_blocks() -> None:
+    y = np.random.default_rng(4).random(150_000) < 0.3
+    whole, halves = ElementaryPredictor(), ElementaryPredictor()
+    said = whole.play(y)
+    assert np.array_equal(said, np.concatenate([halves.play(y[:70_001]), halves.play(y[70_001:])]))
+    assert whole.to_json() == halves.to_json()
+    q = tc.Predictor.from_samples(y, said)
+    assert tc.dtc(q) <= whole.certificate().value <= 2.15 / sqrt(len(y))
+
+
+@every_forecaster
+@settings(max_examples=15)
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=60), st.data())
+def test_a_saved_run_continues_to_the_same_bits(
+    make: Callable[[], Forecaster], outcomes: list[int], data: st.DataObject
+) -> None:
+    cut = data.draw(st.integers(0, len(outcomes) - 1))
+    undisturbed = make()
+    said = one_at_a_time(undisturbed, outcomes)
+    forecaster = make()
+    before = one_at_a_time(forecaster, outcomes[:cut])
+    forecaster.forecast()
+    if data.draw(st.booleans()):
+        forecaster.predict_one()
+    copy = type(forecaster).from_json(forecaster.to_json())
+    assert before + one_at_a_time(copy, outcomes[cut:]) == said
+    assert copy.to_json() == undisturbed.to_json()
+
+
+@every_forecaster
+def test_asking_twice_changes_nothing(make: Callable[[], Forecaster]) -> None:
+    forecaster = make()
+    law = forecaster.forecast()
+    p = forecaster.predict_one()
+    assert forecaster.predict_one() == p
+    assert sum(law.weights) == pytest.approx(1)
+    assert min(law.weights) >= 0
+    assert 0 <= law.mean <= 1
+
+
+@every_forecaster
+def test_every_forecaster_refuses_what_is_not_an_outcome(make: Callable[[], Forecaster]) -> None:
+    forecaster = make()
+    with pytest.raises(ValueError, match="must follow predict_one"):
+        forecaster.learn_one(1)
+    forecaster.predict_one()
+    for y in (2, -1, 0.5, float("nan")):
+        with pytest.raises(ValueError, match="an outcome must be 0 or 1"):
+            forecaster.learn_one(y)
+    with pytest.raises(ValueError, match="play starts with a new round"):
+        forecaster.play([0])
+    forecaster.learn_one(True)
+    assert forecaster.rounds == 1
+    with pytest.raises(ValueError, match=r"1 of 3 rows break this, the first is row 1 \(from 0\) with 2"):
+        forecaster.play([0, 2, 1])
+    with pytest.raises(ValueError, match="outcomes must be a sequence"):
+        forecaster.play([[0, 1]])
+    assert len(forecaster.play([])) == 0
+    with pytest.raises(ValueError, match="horizon must be a number of rounds"):
+        forecaster.guarantee(0)
+
+
+@every_forecaster
+def test_every_forecaster_refuses_foreign_states(make: Callable[[], Forecaster]) -> None:
+    forecaster = make()
+    state = json.loads(forecaster.to_json())
+    for broken in ({"trustcal": "Other"}, {"version": 99}, {"rounds": -1}, {"announced": "x"}):
+        with pytest.raises(ValueError, match=r"state|rounds"):
+            type(forecaster).from_json(json.dumps(state | broken))
+    for name in type(forecaster)._STATE:
+        for wrong in (None, [1.5], [], "x", True):
+            with pytest.raises(ValueError, match=f"the state's {name} does not fit"):
+                type(forecaster).from_json(json.dumps(state | {name: wrong}))
+    with pytest.raises(ValueError, match="not JSON"):
+        type(forecaster).from_json("{")
+
+
+def test_refused_parameters() -> None:
+    for wrong in (0, -3, 2.5, True, "many"):
+        for kind in (ElementaryPredictor, CalibratedForecaster, DecisionForecaster, PerturbedLeader, HedgingForecaster):
+            with pytest.raises(ValueError, match="horizon must be a whole number"):
+                kind(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="cells= needs horizon="):
+        ElementaryPredictor(cells=4)
+    with pytest.raises(ValueError, match="potential must be"):
+        DecisionForecaster(10, potential="cubic")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="takes a forecaster and an OnlineSmoother"):
+        SmoothedForecaster(RunningMean(), None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a seed must be"):
+        CalibratedForecaster(10, rng=-1)
+
+
+def test_numbers_of_cells() -> None:
+    for horizon in (1, 2, 3, 6, 7, 1000, 10**6, 10**6 + 1):
+        assert ElementaryPredictor(horizon, end="left").cells == ceil(sqrt(horizon))
+        assert (
+            3 * ElementaryPredictor(horizon).cells ** 2
+            >= 2 * horizon
+            > 3 * (ElementaryPredictor(horizon).cells - 1) ** 2
+        )
+        assert CalibratedForecaster(horizon, rng=0).cells == tc.cells.cells_for(horizon)
+    assert DecisionForecaster(10**6, rng=0).cells == ceil(sqrt(10**6 / log(10**6)))
+    assert DecisionForecaster(1, rng=0).cells == 1
+
+
+def test_the_same_seed_the_same_run_another_seed_another() -> None:
+    y = np.random.default_rng(0).random(500) < 0.5
+    runs = [CalibratedForecaster(500, rng=seed).play(y).tolist() for seed in (1, 1, 2)]
+    assert runs[0] == runs[1] != runs[2]
+    drawn = [CalibratedForecaster(500, rng=np.random.default_rng(seed)).seed for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
