@@ -40,21 +40,37 @@ class SmoothedForecaster(Forecaster):
                 raise ValueError(f"a SmoothedForecaster takes a forecaster and an OnlineSmoother, not {thing!r}.")
         self.forecaster = forecaster
         self.smoother = smoother
+        self._laws: dict[float, Forecast] = {}
 
     def __repr__(self) -> str:
         return f"SmoothedForecaster({self.forecaster!r}, {self.smoother!r})"
 
     def forecast(self) -> Forecast:
         """The exact law: the noise's mass in each cell, or at each point of random rounding."""
-        inner, noise, cells = self.forecaster.forecast(), self.smoother.noise, self.smoother.cells
-        q, weight = np.array(inner.values), np.array(inner.weights)
-        if cells is None:
-            atoms = noise.atoms(q)
-            return _mixed(atoms.at.ravel(), (atoms.mass * weight[:, None]).ravel())
-        below = np.nextafter(np.arange(1, cells) / cells, 0.0)  # a cell is closed on the left
-        rising = weight @ noise.cdf(below[None, :], q[:, None])
-        offset = 0.0 if self.smoother.end == "left" else 0.5
-        return _mixed((np.arange(cells) + offset) / cells, np.diff(rising, prepend=0.0, append=1.0))
+        inner = self.forecaster.forecast()
+        if len(inner.values) == 1:
+            return self._law(inner.values[0])
+        chance: dict[float, float] = {}
+        for q, weight in zip(*inner, strict=True):
+            for value, share in zip(*self._law(q), strict=True):
+                chance[value] = chance.get(value, 0.0) + weight * share
+        return Forecast(tuple(chance), tuple(chance.values()))
+
+    def _law(self, q: float) -> Forecast:
+        """The law of M(q); forecasters come back to the same values, so the latest laws are kept."""
+        if q not in self._laws:
+            if len(self._laws) >= 4096:
+                self._laws.clear()
+            noise, cells = self.smoother.noise, self.smoother.cells
+            if cells is None:
+                values, weights = noise.atoms(q)
+            else:
+                below = np.nextafter(np.arange(1, cells) / cells, 0.0)  # a cell is closed on the left
+                values = (np.arange(cells) + (0.0 if self.smoother.end == "left" else 0.5)) / cells
+                weights = np.diff(noise.cdf(below, q), prepend=0.0, append=1.0)
+            possible = weights > 0
+            self._laws[q] = Forecast(tuple(values[possible].tolist()), tuple(weights[possible].tolist()))
+        return self._laws[q]
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """Theorem 19 with the distance to calibration that is proved of the forecaster; nothing where none is."""
@@ -86,11 +102,6 @@ class SmoothedForecaster(Forecaster):
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         return cls(_revived(parameters["forecaster"]), OnlineSmoother.from_json(parameters["smoother"]))
-
-
-def _mixed(values: FloatArray, weights: FloatArray) -> Forecast:
-    possible = weights > 0
-    return Forecast(tuple(values[possible].tolist()), tuple(weights[possible].tolist()))
 
 
 def _revived(text: str) -> Forecaster:
