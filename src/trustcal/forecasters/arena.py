@@ -1,0 +1,225 @@
+"""The arena: every contestant against every adversary, at every horizon, with several seeds, on all cores.
+
+A game is played once.  Its scores are a file in the folder, written whole or not at all; a run that was killed goes on
+where it stopped, and ends with the numbers of an undisturbed one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol, final
+
+from trustcal.cells import checked_count
+from trustcal.forecasters.adversaries import Adversary, duel
+from trustcal.forecasters.forecaster import FloatArray, Forecaster, IntArray
+from trustcal.forecasters.known import KnownRate
+from trustcal.forecasters.sequences import PlayedRounds
+from trustcal.guarantees import Bound
+from trustcal.measures.continuous import smcal
+from trustcal.measures.decision import cdl, ece, ucal
+from trustcal.measures.transport import dtc
+from trustcal.predictor import Predictor
+from trustcal.states import loaded, saved
+from trustcal.writing import atomically
+
+Progress = Callable[[int, int], None]
+"""Called with the number of finished games and of all."""
+
+_GAME_VERSION = 1
+
+
+class PostProcessor(Protocol):
+    """Maps predictions to predictions without outcomes; `OnlineSmoother` is one."""
+
+    def transform_many(self, q: FloatArray) -> FloatArray:
+        """The predictions, made safe."""
+
+
+Contestant = Callable[[int, int], Forecaster | PostProcessor]
+"""Makes a forecaster, or a post-processor, from a horizon and a seed."""
+Opponent = Callable[[int, int], Adversary | PlayedRounds]
+"""Makes an adversary, or predictions with outcomes, from a horizon and a seed."""
+
+
+@final
+@dataclass(frozen=True)
+class Game:
+    """Who plays whom, for how many rounds, with which seed."""
+
+    contestant: str
+    adversary: str
+    horizon: int
+    seed: int
+
+    @property
+    def file(self) -> str:
+        """The name of its file."""
+        name = f"{self.contestant}-vs-{self.adversary}-{self.horizon}-{self.seed}"
+        return re.sub(r"[^A-Za-z0-9.=-]+", "_", name) + ".json"
+
+
+@final
+@dataclass(frozen=True)
+class Score:
+    """The errors after some rounds of a game, each by value and exact."""
+
+    rounds: int
+    ece: float
+    cdl: float
+    smcal: float
+    dtc: float
+    ucal: float
+
+
+@final
+@dataclass(frozen=True)
+class Played:
+    """A game and its scores, after a quarter, half and all of its rounds."""
+
+    game: Game
+    scores: tuple[Score, ...]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Contestants and adversaries by name, each a function of horizon and seed that can be sent to another process."""
+
+    contestants: Mapping[str, Contestant]
+    adversaries: Mapping[str, Opponent]
+    horizons: tuple[int, ...]
+    seeds: int
+    proved: Callable[[Forecaster | PostProcessor, int], tuple[Bound, ...]]
+    """What is proved of a contestant at a horizon."""
+    known: tuple[KnownRate, ...]
+    """What is known of the game."""
+
+    def __post_init__(self) -> None:
+        checked_count("seeds", self.seeds)
+        for horizon in self.horizons:
+            checked_count("a horizon", horizon, least=10)
+        games = list(self.games())
+        if not games or len({game.file for game in games}) < len(games):
+            raise ValueError(
+                f"the games of a plan need different file names, but {len(games)} games have "
+                f"{len({game.file for game in games})}. Use names and horizons that differ in letters or digits."
+            )
+
+    def games(self) -> Iterator[Game]:
+        """All games, the longest first, so that no core waits long at the end."""
+        for horizon in sorted(self.horizons, reverse=True):
+            for seed in range(self.seeds):
+                for contestant in self.contestants:
+                    for adversary in self.adversaries:
+                        yield Game(contestant, adversary, horizon, seed)
+
+    def guarantees(self, contestant: str, horizon: int) -> tuple[Bound, ...]:
+        """What is proved of a contestant at a horizon."""
+        return self.proved(self.contestants[contestant](horizon, 0), horizon)
+
+
+def run(
+    plan: Plan, folder: str | Path, progress: Progress | None = None, *, workers: int | None = None
+) -> tuple[Played, ...]:
+    """Play what is not yet in the folder, and return all games of the plan.
+
+    `workers` processes, all cores unless given; with 1 in this process.  Files are per game, so the folder may serve
+    plans that grow; contestants and adversaries are known by name, so a changed one needs another folder.
+    """
+    place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
+    games = list(plan.games())
+    waiting = [game for game in games if not (place / game.file).exists()]
+    tell = progress or _silently
+    done = len(games) - len(waiting)
+    tell(done, len(games))
+    many = min(checked_count("workers", workers or os.cpu_count() or 1), len(waiting))
+    if many <= 1:
+        for game in waiting:
+            _finish(plan.contestants[game.contestant], plan.adversaries[game.adversary], game, place)
+            done += 1
+            tell(done, len(games))
+    else:
+        _in_parallel(plan, waiting, place, many, lambda finished: tell(done + finished, len(games)))
+    return tuple(_read(place, game) for game in games)
+
+
+def measured(predictions: FloatArray, outcomes: IntArray) -> Score:
+    """All errors of the rounds so far.
+
+    >>> import numpy as np
+    >>> measured(np.array([0.5, 0.5]), np.array([0, 1])).ece
+    0.0
+    """
+    q = Predictor.from_samples(outcomes, predictions)
+    return Score(len(outcomes), ece(q), cdl(q), smcal(q), dtc(q), ucal(q))
+
+
+def _scores(
+    contestant: Forecaster | PostProcessor, opponent: Adversary | PlayedRounds, horizon: int
+) -> tuple[Score, ...]:
+    if isinstance(contestant, Forecaster) and isinstance(opponent, Adversary):
+        said, y = duel(contestant, opponent, horizon)
+    elif not isinstance(contestant, Forecaster) and isinstance(opponent, PlayedRounds):
+        said, y = contestant.transform_many(opponent.predictions), opponent.outcomes
+    else:
+        raise ValueError(
+            f"a forecaster meets an adversary, a post-processor predictions; not {contestant!r} with {opponent!r}."
+        )
+    return tuple(measured(said[:many], y[:many]) for many in (horizon // 4, horizon // 2, horizon))
+
+
+def _finish(contestant: Contestant, opponent: Opponent, game: Game, folder: Path) -> None:
+    """Play one game and leave its file."""
+    # The two draw from different streams of the seed: an adversary must not know the coins.
+    scores = _scores(contestant(game.horizon, 2 * game.seed), opponent(game.horizon, 2 * game.seed + 1), game.horizon)
+    fields = {"game": asdict(game), "scores": [asdict(score) for score in scores]}
+    with atomically(folder / game.file) as fresh:
+        fresh.write_text(saved("ArenaGame", _GAME_VERSION, fields))
+
+
+def _read(folder: Path, game: Game) -> Played:
+    state = loaded((folder / game.file).read_text(), "ArenaGame", _GAME_VERSION, ("game", "scores"))
+    if state["game"] != asdict(game):
+        raise ValueError(f"{folder / game.file} is of another game, {state['game']}. Use a folder of its own.")
+    return Played(game, tuple(Score(**score) for score in state["scores"]))
+
+
+def _in_parallel(plan: Plan, games: list[Game], folder: Path, workers: int, tell: Callable[[int], None]) -> None:
+    from multiprocessing import get_context
+
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    try:
+        waiting = [
+            pool.submit(_finish, plan.contestants[game.contestant], plan.adversaries[game.adversary], game, folder)
+            for game in games
+        ]
+        for finished, future in enumerate(as_completed(waiting), start=1):
+            future.result()
+            tell(finished)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever."""
+    from multiprocessing import parent_process
+    from threading import Thread
+
+    parent = parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    Thread(target=follow, daemon=True).start()
+
+
+def _silently(done: int, total: int) -> None:  # noqa: ARG001 - nobody asked
+    return None

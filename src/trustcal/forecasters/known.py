@@ -1,0 +1,54 @@
+"""What is known of the two games: the rates that somebody reaches, and those that nobody can beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import pi, sqrt
+from typing import Literal, final
+
+Measure = Literal["ece", "cdl", "smcal", "dtc", "ucal"]
+MEASURES: dict[Measure, str] = {"ece": "ECE", "cdl": "CDL", "smcal": "smCal", "dtc": "DTC", "ucal": "U-calibration"}
+
+
+@final
+@dataclass(frozen=True)
+class KnownRate:
+    """Errors of order T^exponent are reached (≤), or cannot be beaten (≥); the constant is 1 where none is known.
+
+    >>> print(KnownRate("dtc", -1 / 2, "≤", "Theorem O.1"))
+    T^-0.5 ≤ (Theorem O.1)
+    """
+
+    measure: Measure
+    exponent: float
+    side: Literal["≤", "≥"]
+    source: str
+    constant: float = 1.0
+
+    def __str__(self) -> str:
+        return f"T^{self.exponent:.3g} {self.side} ({self.source})"
+
+
+FORECASTING = (
+    KnownRate("dtc", -1 / 2, "≤", "elementary predictor, Theorem O.1"),
+    KnownRate("dtc", -2 / 3, "≥", "Qiao and Zheng 2024"),
+    KnownRate("ece", -1 / 4, "≤", "elementary predictor and noise, Theorem 4.1"),
+    KnownRate("ece", -1 / 3, "≤", "Foster 1999, Theorem O.2"),
+    KnownRate("ece", -0.456, "≥", "Dagan et al. 2025"),
+    KnownRate("ece", -0.472, "≥", "Qiao and Valiant 2021"),
+    KnownRate("cdl", -1 / 4, "≤", "elementary predictor and noise, Corollary 4.2"),
+    KnownRate("cdl", -1 / 2, "≤", "up to log T: Hu and Wu 2024, Theorem O.3"),
+    KnownRate("cdl", -1 / 2, "≥", "a fair coin, Theorem O.7", 1 / sqrt(2 * pi)),
+    KnownRate("smcal", -1 / 2, "≤", "elementary predictor, Theorem O.1"),
+    KnownRate("ucal", -1 / 2, "≤", "perturbed leader, Theorem O.4"),
+    KnownRate("ucal", -1 / 2, "≥", "a fair coin, Theorem O.7", 1 / sqrt(2 * pi)),
+)
+"""Forecasters who see the outcomes of the past."""
+
+POST_PROCESSING = (
+    KnownRate("ece", -1 / 4, "≤", "random rounding, Theorem 19", 2.0),
+    KnownRate("ece", -1 / 4, "≥", "Theorem 21, sharpening Theorem 4.4", sqrt(2) / 4),
+    KnownRate("cdl", -1 / 4, "≤", "random rounding, Theorem 19", 2.0),
+    KnownRate("cdl", -1 / 4, "≥", "Theorem 21, correcting Theorem 4.4", sqrt(2) / 4),
+)
+"""Post-processors who see no outcomes, of predictions within T^(−1/2) of calibration; to first order."""

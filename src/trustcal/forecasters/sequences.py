@@ -1,0 +1,77 @@
+"""The paper's post-processing game: an adversary picks predictions and outcomes, the post-processor sees no outcomes.
+
+The adversary's budget is a distance to calibration of eps = T^(−1/2), what the elementary predictor spends; the
+post-processor knows eps and T.  Each hard instance is a pair of worlds that look alike for half of the rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, sqrt
+from typing import final
+
+import numpy as np
+
+from trustcal.cells import checked_count
+from trustcal.forecasters.adversaries import Rng
+from trustcal.forecasters.forecaster import FloatArray, IntArray
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PlayedRounds:
+    """Predictions and outcomes, round by round."""
+
+    predictions: FloatArray
+    outcomes: IntArray
+
+
+def budget(horizon: int) -> float:
+    """The distance to calibration that the adversary may spend: T^(−1/2), at most 1/12."""
+    return min(1 / sqrt(checked_count("horizon", horizon)), 1 / 12)
+
+
+def hard(side: int, horizon: int, rng: Rng = None) -> PlayedRounds:
+    """Theorem 21's pair: 1/2 is said first, then 1/2 + 2h or 1/2 − 2h, of frequencies 1/2 ± h throughout.
+
+    h is such that the distance, 2h²/(1 + 2h), is the budget; nobody has less than h/2 of ECE and of CDL in both worlds.
+
+    >>> rounds = hard(1, 10_000, 0)
+    >>> rounds.predictions[[0, -1]].round(3), float(rounds.outcomes.mean())
+    (array([0.5  , 0.652]), 0.5758)
+    """
+    eps = budget(horizon)
+    h = (eps + sqrt(eps * (eps + 2))) / 2
+    return _halves((0.5, 0.5 + side * 2 * h), (0.5 + side * h, 0.5 + side * h), horizon, rng)
+
+
+def hard_paper(side: int, horizon: int, rng: Rng = None) -> PlayedRounds:
+    """Theorem 4.4's pair, with s = √eps.
+
+    One world says 1/2 − s, then 1/2 + s, of frequencies 1/2 ∓ (s/2 − eps); the other 1/2 − s throughout, of frequency
+    1/2 − s − eps.
+    """
+    eps = budget(horizon)
+    s = sqrt(eps)
+    if side > 0:
+        return _halves((0.5 - s, 0.5 + s), (0.5 - s / 2 + eps, 0.5 + s / 2 - eps), horizon, rng)
+    return _halves((0.5 - s, 0.5 - s), (0.5 - s - eps, 0.5 - s - eps), horizon, rng)
+
+
+def rain(horizon: int, rng: Rng = None) -> PlayedRounds:
+    """The introduction's forecaster: 1/2 − eps before rain, 1/2 + eps before sunshine, in any order."""
+    eps = budget(horizon)
+    random = np.random.default_rng(rng)
+    y = random.permutation(np.arange(horizon) % 2)
+    return PlayedRounds(np.where(y == 1, 0.5 - eps, 0.5 + eps), y)
+
+
+def _halves(said: Sequence[float], frequency: Sequence[float], horizon: int, rng: Rng) -> PlayedRounds:
+    """Two halves, each with the whole number of ones next to its frequency, in random order."""
+    random, sizes = np.random.default_rng(rng), (horizon - horizon // 2, horizon // 2)
+    outcomes = [
+        random.permutation((np.arange(size) < floor(share * size + 0.5)).astype(np.int64))
+        for size, share in zip(sizes, frequency, strict=True)
+    ]
+    return PlayedRounds(np.repeat(said, sizes), np.concatenate(outcomes))

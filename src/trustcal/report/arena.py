@@ -1,0 +1,84 @@
+"""The arena's faces: a table of worst errors and slopes, and a picture with the proved rates as lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trustcal.forecasters.known import MEASURES, Measure
+from trustcal.forecasters.rates import Rate, contestants, rate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.box import Box
+
+    from trustcal.forecasters.arena import Plan, Played
+
+
+def arena_page(plan: Plan, played: Sequence[Played], measures: Sequence[Measure], frame: Box) -> RenderableType:
+    """For each measure the worst error of every contestant at every horizon, its slope, and what is proved."""
+    parts: list[RenderableType] = []
+    for measure in measures:
+        table = Table(box=frame)
+        table.add_column(f"{MEASURES[measure]}, worst adversary")
+        for horizon in sorted(plan.horizons):
+            table.add_column(f"T = {horizon:,}", justify="right")
+        table.add_column("slope (95 %)", justify="right")
+        table.add_column("proved at the last T", justify="right", style="dim")
+        table.add_column("against", style="dim")
+        for name in contestants(played):
+            one = rate(played, name, measure)
+            row = [f"{error:.4f}" for error in one.worst]
+            table.add_row(name, *row, _slope(one), _proved(plan, one), one.against[-1])
+        parts += [table, Text(_known(plan, measure), style="dim"), ""]
+    return Group(*parts[:-1])
+
+
+def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Any = None) -> Any:
+    """Worst errors against the horizon, both on logarithmic scales, and what is known as grey lines.
+
+    Solid lines are rates that somebody reaches, dashed ones rates that nobody can beat; where no constant is known it
+    is drawn as 1, so that only the slope means something.  Returns the matplotlib axes.
+    """
+    if ax is None:
+        from matplotlib.figure import Figure
+
+        ax = Figure(figsize=(7, 5), layout="constrained").add_subplot()
+    rates = [rate(played, name, measure) for name in contestants(played)]
+    for one, marker in zip(rates, "osD^vPX*hd<>p" * len(rates), strict=False):
+        ax.plot(one.horizons, one.worst, marker=marker, label=f"{one.contestant} {_slope(one)}".strip())
+    ends = [min(rates[0].horizons), max(rates[0].horizons)]
+    for line in plan.known:
+        if line.measure == measure:
+            style = "-" if line.side == "≤" else "--"
+            ax.plot(ends, [line.constant * T**line.exponent for T in ends], style, color="0.7", linewidth=1, zorder=0)
+            text = f"T^{line.exponent:.3g} {line.side}"
+            ax.annotate(
+                text, (ends[1], line.constant * ends[1] ** line.exponent), fontsize="x-small", color="0.4", ha="right"
+            )
+    ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel=f"{MEASURES[measure]}, worst adversary")
+    ax.legend(fontsize="x-small")
+    return ax
+
+
+def _slope(one: Rate) -> str:
+    if one.slope != one.slope:
+        return ""
+    if one.low != one.low:
+        return f"{one.slope:.2f}"
+    return f"{one.slope:.2f} ({one.low:.2f}, {one.high:.2f})"
+
+
+def _proved(plan: Plan, one: Rate) -> str:
+    bounds = plan.guarantees(one.contestant, one.horizons[-1])
+    values = [bound.value for bound in bounds if bound.quantity == MEASURES[one.measure] and not bound.vacuous]
+    return f"{min(values):.4f}" if values else ""
+
+
+def _known(plan: Plan, measure: Measure) -> str:
+    lines = [str(line) for line in plan.known if line.measure == measure]
+    return f"Known of {MEASURES[measure]}: {'; '.join(lines) or 'nothing'}."

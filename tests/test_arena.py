@@ -1,0 +1,248 @@
+"""The arena: games are played once, whatever kills the run; rates are slopes; the paper's ordering comes out."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import trustcal as tc
+from trustcal.forecasters import CalibratedForecaster, sequences
+from trustcal.forecasters.adversaries import duel, walk
+from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
+from trustcal.forecasters.known import MEASURES
+from trustcal.forecasters.presets import PRESETS, preset, proved
+from trustcal.forecasters.rates import contestants, rate
+from trustcal.report.arena import arena_page, plot_rates
+from trustcal.report.console import plain_text
+
+
+def part(plan: Plan, contestants: tuple[str, ...], adversaries: tuple[str, ...]) -> Plan:
+    return replace(
+        plan,
+        contestants={name: plan.contestants[name] for name in contestants},
+        adversaries={name: plan.adversaries[name] for name in adversaries},
+    )
+
+
+FEW = part(preset("paper", (40, 80), 2), ("calibrated (Foster)", "elementary", "leader"), ("walk", "opposing"))
+
+
+def test_a_game_is_what_it_says(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    played = run(FEW, tmp_path, lambda done, total: told.append((done, total)), workers=1)
+    assert told == [(done, 24) for done in range(25)]
+    assert [one.game for one in played] == list(FEW.games())
+    one = next(one for one in played if one.game == Game("calibrated (Foster)", "walk", 80, 1))
+    said, y = duel(CalibratedForecaster(80, rng=2), walk(80, 3), 80)
+    assert one.scores == tuple(measured(said[:many], y[:many]) for many in (20, 40, 80))
+    q = tc.Predictor.from_samples(y, said)
+    assert one.scores[-1] == Score(80, tc.ece(q), tc.cdl(q), tc.smcal(q), tc.dtc(q), tc.ucal(q))
+
+
+def test_a_finished_game_is_not_played_again(tmp_path: Path) -> None:
+    first = run(FEW, tmp_path, workers=1)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(before) == 24
+    told: list[tuple[int, int]] = []
+    assert run(FEW, tmp_path, lambda done, total: told.append((done, total))) == first
+    assert told == [(24, 24)]
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+    more = run(replace(FEW, seeds=3), tmp_path, workers=1)
+    assert [one for one in more if one.game.seed < 2] == list(first)
+
+
+SCRIPT = """
+import sys
+from tests.test_arena import LONGER
+from trustcal.forecasters.arena import run
+if __name__ == "__main__":
+    run(LONGER, sys.argv[1], workers=2)
+"""
+LONGER = part(
+    preset("paper", (100, 200), 2),
+    ("elementary + rounding", "decision", "hedging"),
+    ("fair coin", "greedy", "signs"),
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups, by which the workers are found, need Unix")
+def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path) -> None:
+    folder, script = tmp_path / "killed", tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    folder.mkdir()
+    root = Path(__file__).parents[1]
+    places = os.pathsep.join([str(root), *sys.path])
+    for least in (1, 12, 24):
+        process = subprocess.Popen(
+            [sys.executable, str(script), str(folder)], env=os.environ | {"PYTHONPATH": places}, start_new_session=True
+        )
+        while len(list(folder.glob("[!.]*.json"))) < least:
+            assert process.poll() is None
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        finished = {path.name: path.read_bytes() for path in folder.glob("[!.]*.json")}
+        assert all(json.loads(text)["trustcal"] == "ArenaGame" for text in finished.values())
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:  # the workers end by themselves
+            try:
+                os.killpg(process.pid, 0)
+            except ProcessLookupError:
+                break
+            time.sleep(0.01)
+        else:
+            pytest.fail("workers outlive the run that was killed")
+    assert finished.items() <= {path.name: path.read_bytes() for path in folder.glob("[!.]*.json")}.items()
+    assert run(LONGER, folder, workers=1) == run(LONGER, tmp_path / "undisturbed", workers=1)
+
+
+def test_a_file_of_another_game_is_refused(tmp_path: Path) -> None:
+    run(FEW, tmp_path, workers=1)
+    one, other, *_ = FEW.games()
+    (tmp_path / one.file).write_text((tmp_path / other.file).read_text())
+    with pytest.raises(ValueError, match="is of another game"):
+        run(FEW, tmp_path)
+    (tmp_path / one.file).write_text("{")
+    with pytest.raises(ValueError, match="not JSON"):
+        run(FEW, tmp_path)
+
+
+def test_plans_are_refused_that_cannot_be_told_apart() -> None:
+    maker = FEW.contestants["leader"]
+    with pytest.raises(ValueError, match=r"16 games have 8\. Use names"):
+        replace(FEW, contestants={"a b": maker, "a+b": maker})
+    with pytest.raises(ValueError, match="a horizon must be a whole number, 10 or more"):
+        replace(FEW, horizons=(5,))
+    with pytest.raises(ValueError, match="seeds must be a whole number"):
+        replace(FEW, seeds=0)
+    with pytest.raises(ValueError, match="0 games"):
+        replace(FEW, horizons=())
+    with pytest.raises(ValueError, match="there is no preset 'x': choose paper or post-processing"):
+        preset("x")
+
+
+def test_forecasters_do_not_meet_predictions(tmp_path: Path) -> None:
+    mixed = replace(FEW, adversaries=preset("post-processing").adversaries)
+    with pytest.raises(ValueError, match="a forecaster meets an adversary"):
+        run(mixed, tmp_path, workers=1)
+
+
+# Rates
+
+
+def synthetic(exponent: float, seeds: int, noise: float = 0.0) -> list[Played]:
+    random = np.random.default_rng(0)
+    rows = []
+    for horizon in (10, 100, 1000):
+        for adversary, factor in (("weak", 0.1), ("strong", 1.0)):
+            for seed in range(seeds):
+                error = factor * horizon**exponent * float(np.exp(noise * random.normal()))
+                rows.append(Played(Game("x", adversary, horizon, seed), (Score(horizon, error, error, 0, 0, 0),)))
+    return rows
+
+
+def test_rates_of_power_laws() -> None:
+    exact = rate(synthetic(-0.5, 4), "x", "ece")
+    assert exact.slope == pytest.approx(-0.5)
+    assert (exact.low, exact.high) == pytest.approx((-0.5, -0.5))
+    assert exact.against == ("strong",) * 3
+    assert exact.worst == pytest.approx([10**-0.5, 0.1, 1000**-0.5])
+    noisy = rate(synthetic(-1 / 3, 20, noise=0.1), "x", "cdl")
+    assert noisy.low < -1 / 3 < noisy.high
+    assert noisy.low < noisy.slope < noisy.high
+    assert rate(synthetic(-1 / 3, 20, noise=0.1), "x", "cdl") == noisy  # the same resamples
+    single = rate(synthetic(-0.5, 1), "x", "ece")
+    assert single.slope == pytest.approx(-0.5)
+    assert np.isnan([single.low, single.high]).all()
+    assert np.isnan(rate(synthetic(-0.5, 2), "x", "dtc").slope)  # an error of 0 has no logarithm
+
+
+def test_rates_refuse() -> None:
+    played = synthetic(-0.5, 2)
+    with pytest.raises(ValueError, match="measure must be one of ece, cdl"):
+        rate(played, "x", "brier")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"nobody called 'y' played\. Choose among x"):
+        rate(played, "y", "ece")
+    with pytest.raises(ValueError, match="has not played every adversary"):
+        rate(played[1:], "x", "ece")
+
+
+# The games
+
+
+def test_the_papers_ordering(tmp_path: Path) -> None:
+    pipeline, foster = "elementary + Laplace (paper)", "calibrated (Foster)"
+    plan = part(preset("paper", (250, 1000), 2), (pipeline, foster, "elementary"), ("fair coin", "walk", "opposing"))
+    played = run(plan, tmp_path, workers=1)
+    worst = {(name, m): rate(played, name, m).worst for name in plan.contestants for m in MEASURES}
+    for at in range(2):
+        assert worst["elementary", "ece"][at] > worst[pipeline, "ece"][at] > 2 * worst[foster, "ece"][at]
+        assert worst["elementary", "cdl"][at] > worst[pipeline, "cdl"][at] > worst[foster, "cdl"][at]
+        assert worst["elementary", "dtc"][at] < worst[foster, "dtc"][at]
+    for name in plan.contestants:
+        for at, horizon in enumerate((250, 1000)):
+            for bound in plan.guarantees(name, horizon):
+                key = next(key for key, text in MEASURES.items() if text == bound.quantity)
+                assert worst[name, key][at] <= bound.value
+
+
+def test_post_processing_between_its_bounds(tmp_path: Path) -> None:
+    plan = preset("post-processing", (1000, 4000), 2)
+    played = run(plan, tmp_path, workers=1)
+    for at, horizon in enumerate((1000, 4000)):
+        eps = sequences.budget(horizon)
+        for name in plan.contestants:
+            one = rate(played, name, "ece").worst[at]
+            assert tc.guarantees.lower_online_ece(eps).value <= one
+            for bound in plan.guarantees(name, horizon):
+                measure = "ece" if bound.quantity == "ECE" else "cdl"
+                assert rate(played, name, measure).worst[at] <= bound.value  # type: ignore[arg-type]
+    assert rate(played, "nothing", "cdl").worst[-1] == 1.0
+    assert rate(played, "nothing", "cdl").against[-1] == "rain"
+
+
+@pytest.mark.parametrize("horizon", [144, 1001, 5000])
+@pytest.mark.parametrize("world", list(preset("post-processing").adversaries))
+def test_worlds_keep_to_their_budget(world: str, horizon: int) -> None:
+    played = preset("post-processing").adversaries[world](horizon, 1)
+    assert isinstance(played, sequences.PlayedRounds)
+    assert len(played.predictions) == len(played.outcomes) == horizon
+    dtc = tc.dtc(tc.Predictor.from_samples(played.outcomes, played.predictions))
+    assert dtc <= sequences.budget(horizon) + 2 / horizon  # whole numbers of ones
+    assert dtc >= sequences.budget(horizon) / 2
+
+
+def test_untouched_has_no_guarantee() -> None:
+    assert proved(preset("post-processing").contestants["nothing"](100, 0), 100) == ()
+
+
+# The faces
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_table_and_picture(name: str, tmp_path: Path) -> None:
+    whole = preset(name, (20, 40), 2)
+    plan = part(whole, tuple(whole.contestants)[:4], tuple(whole.adversaries)[:2])
+    played = run(plan, tmp_path, workers=1)
+    text = plain_text(lambda frame: arena_page(plan, played, ("ece", "dtc"), frame), 160)
+    for contestant in contestants(played):
+        assert contestant in text
+    assert "T = 40" in text
+    assert "Known of ECE: T^-0.25 ≤" in text
+    ax = plot_rates(plan, played, "ece")
+    assert len(ax.lines) == len(plan.contestants) + sum(line.measure == "ece" for line in plan.known)
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
+    picture = io.BytesIO()
+    ax.figure.savefig(picture, format="png")
+    assert picture.getvalue().startswith(b"\x89PNG")
+    assert plot_rates(plan, played, "cdl", ax=ax) is ax
