@@ -63,15 +63,21 @@ def test_a_finished_game_is_not_played_again(tmp_path: Path) -> None:
 
 SCRIPT = """
 import sys
-from tests.test_arena import LONGER
+from dataclasses import replace
 from trustcal.forecasters.arena import run
+from trustcal.forecasters.presets import preset
+
+def longer():
+    plan = preset("paper", (100, 200), 2)
+    some = {name: plan.contestants[name] for name in ("elementary + rounding", "decision", "hedging")}
+    against = {name: plan.adversaries[name] for name in ("fair coin", "greedy", "signs")}
+    return replace(plan, contestants=some, adversaries=against)
+
 if __name__ == "__main__":
-    run(LONGER, sys.argv[1], workers=2)
+    run(longer(), sys.argv[1], workers=2)
 """
 LONGER = part(
-    preset("paper", (100, 200), 2),
-    ("elementary + rounding", "decision", "hedging"),
-    ("fair coin", "greedy", "signs"),
+    preset("paper", (100, 200), 2), ("elementary + rounding", "decision", "hedging"), ("fair coin", "greedy", "signs")
 )
 
 
@@ -80,8 +86,7 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path) ->
     folder, script = tmp_path / "killed", tmp_path / "script.py"
     script.write_text(SCRIPT)
     folder.mkdir()
-    root = Path(__file__).parents[1]
-    places = os.pathsep.join([str(root), *sys.path])
+    places = os.pathsep.join(sys.path)
     for least in (1, 12, 24):
         process = subprocess.Popen(
             [sys.executable, str(script), str(folder)], env=os.environ | {"PYTHONPATH": places}, start_new_session=True
