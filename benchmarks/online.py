@@ -1,0 +1,93 @@
+"""How many rounds a second does each forecaster play, and how fast does its worst error fall with the horizon?
+
+    python -m benchmarks.online                                 # --most 6 --seeds 2
+
+First 10^6 rounds of drifting outcomes, replayed compiled, and 2·10^4 of them one at a time in Python, with the ratio of
+the two and the size of the saved state.  Then slopes over three decades of horizons, beside what is known: against
+outcomes fixed in advance, replayed; and against adversaries who see the law of the announcement, one at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from functools import partial
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.timing import seconds
+from trustcal.forecasters import Forecaster
+from trustcal.forecasters.adversaries import drift
+from trustcal.forecasters.arena import run
+from trustcal.forecasters.presets import preset
+from trustcal.report.arena import arena_page
+from trustcal.report.console import plain_text
+
+IN_ADVANCE = ("fair coin", "drift", "walk", "switch", "hard")
+ADAPTIVE = ("opposing", "greedy", "signs")
+RATED = (
+    "elementary",
+    "elementary + Laplace (paper)",
+    "elementary + rounding",
+    "calibrated (Foster)",
+    "decision",
+    "decision, square weights",
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--most", type=int, default=6, metavar="K", help="horizons up to 10^K (default 6)")
+    parser.add_argument("--seeds", type=int, default=2, metavar="N", help="games of each kind (default 2)")
+    options = parser.parse_args()
+    Console(width=130).print(speeds(10**options.most))
+    with TemporaryDirectory() as folder:
+        for adversaries, last in ((IN_ADVANCE, options.most), (ADAPTIVE, options.most - 1)):
+            print(slopes(adversaries, tuple(10**k for k in range(last - 3, last + 1)), options.seeds, folder))
+
+
+def speeds(horizon: int) -> Table:
+    table = Table(title=f"Rounds a second, set up for T = {horizon:,}")
+    for header in ("forecaster", "compiled, M/s", "one at a time, k/s", "ratio", "state, bytes"):
+        table.add_column(header, justify="left" if header == "forecaster" else "right")
+    y = drift(horizon, 0).outcomes
+    for name, make in preset("paper").contestants.items():
+        fresh = make(horizon, 0)
+        assert isinstance(fresh, Forecaster)
+        fresh.play(y)  # also compiles, once
+        fast = horizon / seconds(lambda make=make: played(make(horizon, 0), y), repeat=3)  # type: ignore[misc]
+        few = y[: min(20_000, horizon)].tolist()
+        slow = len(few) / seconds(partial(one_at_a_time, make(horizon, 0), few), repeat=1)
+        table.add_row(name, f"{fast / 1e6:.1f}", f"{slow / 1e3:.0f}", f"{fast / slow:.0f}", f"{len(fresh.to_json()):,}")
+    return table
+
+
+def played(forecaster: object, y: np.ndarray) -> None:
+    assert isinstance(forecaster, Forecaster)
+    forecaster.play(y)
+
+
+def one_at_a_time(forecaster: object, outcomes: list[int]) -> None:
+    assert isinstance(forecaster, Forecaster)
+    for y in outcomes:
+        forecaster.predict_one()
+        forecaster.learn_one(y)
+
+
+def slopes(adversaries: tuple[str, ...], horizons: tuple[int, ...], seeds: int, folder: str) -> str:
+    whole = preset("paper", horizons, seeds)
+    plan = replace(
+        whole,
+        contestants={name: whole.contestants[name] for name in RATED},
+        adversaries={name: whole.adversaries[name] for name in adversaries},
+    )
+    games = run(plan, folder)
+    text = plain_text(lambda frame: arena_page(plan, games, ("ece", "cdl", "dtc"), frame), 150)
+    return f"\nAgainst {', '.join(adversaries)}; {seeds} seeds\n{text}"
+
+
+if __name__ == "__main__":
+    main()
