@@ -30,6 +30,7 @@ from trustcal.forecasters.adversaries import (
     duel,
     hard,
     iid,
+    replay,
     switch,
     walk,
 )
@@ -159,6 +160,8 @@ def test_refusals() -> None:
         Replay([0, np.nan])
     with pytest.raises(ValueError, match="5 rounds need as many outcomes, but there are 2"):
         duel(RunningMean(), Replay([0, 1]), 5)
+    with pytest.raises(ValueError, match="5 rounds need as many outcomes, but there are 2"):
+        replay([0, 1], 5)
     with pytest.raises(ValueError, match=r"probability in \[0, 1\]"):
         iid(float("nan"), 10)
     for make in (drift, walk, switch, hard, SignPreserving):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -22,7 +21,7 @@ from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
 from trustcal.forecasters.known import MEASURES
 from trustcal.forecasters.presets import PRESETS, preset, proved
 from trustcal.forecasters.rates import contestants, rate
-from trustcal.report.arena import arena_page, plot_rates
+from trustcal.report.arena import arena_html, arena_page, plot_rates, save_picture
 from trustcal.report.console import plain_text
 
 
@@ -247,7 +246,12 @@ def test_table_and_picture(name: str, tmp_path: Path) -> None:
     ax = plot_rates(plan, played, "ece")
     assert len(ax.lines) == len(plan.contestants) + sum(line.measure == "ece" for line in plan.known)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    picture = io.BytesIO()
-    ax.figure.savefig(picture, format="png")
-    assert picture.getvalue().startswith(b"\x89PNG")
     assert plot_rates(plan, played, "cdl", ax=ax) is ax
+    save_picture(plan, played, ("ece", "cdl"), tmp_path / "rates.png")
+    assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
+    html = arena_html(plan, played, ("ece",))
+    same = html == arena_html(plan, played, ("ece",))  # not in the assertion: pytest would show all the difference
+    assert same
+    assert html.count("<svg") == 1
+    assert 'href="http' not in html
+    assert "src=" not in html

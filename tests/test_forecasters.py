@@ -394,6 +394,31 @@ def test_every_forecaster_refuses_foreign_states(make: Callable[[], Forecaster])
         type(forecaster).from_json("{")
 
 
+DAMAGED: list[tuple[str, dict[str, object]]] = [
+    ("elementary", {"position": 41}),
+    ("elementary", {"balance": [-1] * 42}),
+    ("elementary anytime", {"rounds": 5}),
+    ("calibrated", {"position": -1}),
+    ("calibrated", {"rounds": 3}),
+    ("calibrated", {"s": [1] * 14}),
+    ("decision", {"announced": 1.5}),
+    ("hedging", {"position": 14}),
+    ("mean", {"ones": 1}),
+    ("leader", {"ones": -1}),
+    ("smoothed", {"announced": 0.5}),
+    ("smoothed", {"forecaster": RunningMean().to_json().replace("RunningMean", "Predictor")}),
+    ("smoothed", {"forecaster": 7}),
+]
+
+
+@pytest.mark.parametrize(("name", "damage"), DAMAGED)
+def test_damaged_states_are_refused(name: str, damage: dict[str, object]) -> None:
+    forecaster = MAKERS[name]()
+    state = json.loads(forecaster.to_json())
+    with pytest.raises(ValueError, match=r"cannot come about|probability in|does not have|not JSON"):
+        type(forecaster).from_json(json.dumps(state | damage))
+
+
 def test_refused_parameters() -> None:
     for wrong in (0, -3, 2.5, True, "many"):
         for kind in (ElementaryPredictor, CalibratedForecaster, DecisionForecaster, PerturbedLeader, HedgingForecaster):

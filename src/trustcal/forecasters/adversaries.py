@@ -1,7 +1,7 @@
 """Adversaries: who choose the outcomes, knowing the past and the law of the coming announcement, never its draw.
 
     Replay(outcomes)       outcomes fixed in advance: real data in their order, or what one of these functions drew
-        iid(theta), drift, walk, switch, hard
+        replay, iid(theta), drift, walk, switch, hard
     Opposing()             1 where the mean announcement is below 1/2
     Greedy()               the outcome that adds most to the expected calibration error
     SignPreserving(T)      coins whose bias keeps to the side of past announcements that later play cannot repair
@@ -68,6 +68,18 @@ class Replay(Adversary):
     def observe(self, p: float, y: int) -> None:  # noqa: ARG002 - whatever came
         """One round is over."""
         self._round += 1
+
+
+def replay(outcomes: ArrayLike, horizon: int, rng: Rng = None) -> Replay:  # noqa: ARG001 - nothing is drawn
+    """The first `horizon` of given outcomes: real data, as an adversary of the arena.
+
+    >>> replay([1, 0, 1, 1], 3).outcomes
+    array([1, 0, 1])
+    """
+    given = Replay(outcomes).outcomes
+    if len(given) < checked_count("horizon", horizon):
+        raise ValueError(f"{horizon} rounds need as many outcomes, but there are {len(given)} to replay.")
+    return Replay(given[:horizon])
 
 
 def iid(theta: float, horizon: int, rng: Rng = None) -> Replay:

@@ -95,6 +95,11 @@ class BucketForecaster(Forecaster):
         return np.asarray((2 * bucket + 1) / (2 * self.cells))
 
     @final
+    def _is_sound(self) -> bool:
+        counted = all(0 <= ones <= many for many, ones in zip(self.n, self.s, strict=True))
+        return counted and sum(self.n) == self.rounds and 0 <= self.position < self.cells
+
+    @final
     def _middle(self, i: int) -> float:
         return (2 * i + 1) / (2 * self.cells)
 

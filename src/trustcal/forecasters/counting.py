@@ -54,6 +54,9 @@ class RunningMean(Forecaster):
         self.ones += int(y.sum())
         return np.asarray((before + 0.5) / (np.arange(self.rounds, self.rounds + len(y)) + 1))
 
+    def _is_sound(self) -> bool:
+        return 0 <= self.ones <= self.rounds
+
     def _parameters(self) -> dict[str, object]:
         return {}
 
@@ -132,6 +135,9 @@ class PerturbedLeader(Forecaster):
     def _geometric(self, u: FloatArray) -> FloatArray:
         """⌊ln u/ln(1 − ρ)⌋: at least k with probability (1 − ρ)^k."""
         return np.floor(np.log(u) / log1p(-self.rate))
+
+    def _is_sound(self) -> bool:
+        return 0 <= self.ones <= self.rounds
 
     def _parameters(self) -> dict[str, object]:
         return {"horizon": self.horizon, "rng": self.seed}

@@ -144,6 +144,10 @@ class ElementaryPredictor(Forecaster):
         share = 1 if self.end == "left" else 2
         return sum(played / (share * m) for played, m in self._schedule(after)) if after else 0.0
 
+    def _is_sound(self) -> bool:
+        within = all(-j <= balance <= self.cells - j for j, balance in enumerate(self.balance))
+        return within and 0 <= self.position < self.cells and self._schedule(self.rounds + 1)[-1][1] == self.cells
+
     def _parameters(self) -> dict[str, object]:
         return {"horizon": self.horizon, "cells": self.cells, "end": self.end}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -110,7 +111,9 @@ class Forecaster(ABC):
             setattr(forecaster, name, _like(getattr(forecaster, name), state[name], name))
         forecaster.rounds = checked_count("rounds", state["rounds"], least=0)
         if state["announced"] is not None:
-            forecaster._announced = _like(0.5, state["announced"], "announced")
+            forecaster._announced = checked_probability(_like(0.5, state["announced"], "announced"))
+        if not forecaster._is_sound():
+            raise ValueError(f"the state's numbers cannot come about. It must be what {cls.__name__}.to_json gave.")
         return forecaster
 
     @abstractmethod
@@ -121,6 +124,10 @@ class Forecaster(ABC):
 
     @abstractmethod
     def _play(self, y: IntArray) -> FloatArray: ...
+
+    @abstractmethod
+    def _is_sound(self) -> bool:
+        """Whether the state can have come about: a damaged one must not run on."""
 
     @abstractmethod
     def _parameters(self) -> dict[str, object]:
@@ -196,6 +203,15 @@ def checked_probability(q: float) -> float:
     if not 0 <= q <= 1:  # NaN compares false
         raise ValueError(f"a prediction must be a probability in [0, 1], not {q!r}.")
     return float(q)
+
+
+def kind_of(text: object) -> str:
+    """Whose state a text is, by its own word; empty if it has none."""
+    try:
+        state = json.loads(str(text))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the state within is not JSON ({error}). It must be what to_json gave.") from None
+    return str(state.get("trustcal", "")) if isinstance(state, dict) else ""
 
 
 def _like(fresh: Any, value: Any, name: str) -> Any:

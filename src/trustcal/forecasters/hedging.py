@@ -75,6 +75,9 @@ class HedgingForecaster(Forecaster):
         self.value = value.tolist()
         return announced
 
+    def _is_sound(self) -> bool:
+        return 0 <= self.position < self.cells
+
     def _parameters(self) -> dict[str, object]:
         return {"horizon": self.horizon, "cells": self.cells}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from math import exp, log, log1p
 from typing import Self, final
@@ -11,7 +10,7 @@ import numpy as np
 
 import trustcal.forecasters
 from trustcal.cells import announced, checked_cells, checked_count
-from trustcal.forecasters.forecaster import checked_outcome, checked_probability
+from trustcal.forecasters.forecaster import checked_outcome, checked_probability, kind_of
 from trustcal.guarantees import Bound
 from trustcal.guarantees.bound import rounds
 from trustcal.states import loaded, saved
@@ -201,9 +200,9 @@ def _sigmoid(z: float) -> float:
     return 1 / (1 + exp(-z)) if z >= 0 else exp(z) / (1 + exp(z))
 
 
-def _revived(text: str) -> Recalibrator:
-    name = str(json.loads(text).get("trustcal"))
+def _revived(text: object) -> Recalibrator:
+    name = kind_of(text)
     kind = getattr(trustcal.forecasters, name, None)
     if not (isinstance(kind, type) and issubclass(kind, Recalibrator)):
         raise ValueError(f"the state is of a recalibrator that this version of trustcal does not have: {name}.")
-    return kind.from_json(text)
+    return kind.from_json(str(text))

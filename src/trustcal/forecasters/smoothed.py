@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
 import trustcal.forecasters
-from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, kind_of
 from trustcal.guarantees import Bound, online_cdl, online_ece
 from trustcal.smoothing.online import OnlineSmoother
 
@@ -92,6 +91,9 @@ class SmoothedForecaster(Forecaster):
     def _play(self, y: IntArray) -> FloatArray:
         return self.smoother.transform_many(self.forecaster.play(y))
 
+    def _is_sound(self) -> bool:
+        return self._announced is None or self.forecaster._announced is not None
+
     def _parameters(self) -> dict[str, object]:
         return {"forecaster": self.forecaster.to_json(), "smoother": self.smoother.to_json()}
 
@@ -101,13 +103,13 @@ class SmoothedForecaster(Forecaster):
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        return cls(_revived(parameters["forecaster"]), OnlineSmoother.from_json(parameters["smoother"]))
+        return cls(_revived(parameters["forecaster"]), OnlineSmoother.from_json(str(parameters["smoother"])))
 
 
-def _revived(text: str) -> Forecaster:
+def _revived(text: object) -> Forecaster:
     """The forecaster of a state, whichever it is, or a refusal."""
-    name = str(json.loads(text).get("trustcal"))
+    name = kind_of(text)
     kind = getattr(trustcal.forecasters, name, None)
     if not (isinstance(kind, type) and issubclass(kind, Forecaster)):
         raise ValueError(f"the state is of a forecaster that this version of trustcal does not have: {name}.")
-    return kind.from_json(text)
+    return kind.from_json(str(text))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -10,9 +12,12 @@ from rich.text import Text
 
 from trustcal.forecasters.known import MEASURES, Measure
 from trustcal.forecasters.rates import Rate, contestants, rate
+from trustcal.report.console import plain_text
+from trustcal.writing import atomically
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from rich.box import Box
 
@@ -47,7 +52,7 @@ def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Any =
     if ax is None:
         from matplotlib.figure import Figure
 
-        ax = Figure(figsize=(7, 5), layout="constrained").add_subplot()
+        ax = Figure(figsize=(9, 5), layout="constrained").add_subplot()
     rates = [rate(played, name, measure) for name in contestants(played)]
     for one, marker in zip(rates, "osD^vPX*hd<>p" * len(rates), strict=False):
         ax.plot(one.horizons, one.worst, marker=marker, label=f"{one.contestant} {_slope(one)}".strip())
@@ -61,8 +66,42 @@ def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Any =
                 text, (ends[1], line.constant * ends[1] ** line.exponent), fontsize="x-small", color="0.4", ha="right"
             )
     ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel=f"{MEASURES[measure]}, worst adversary")
-    ax.legend(fontsize="x-small")
+    ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     return ax
+
+
+def save_picture(plan: Plan, played: Sequence[Played], measures: Sequence[Measure], path: str | Path) -> None:
+    """One panel for each measure, in the format of the path's suffix: png, svg, pdf."""
+    with atomically(path) as fresh:
+        _draw(plan, played, measures, fresh, fresh.suffix.removeprefix("."))
+
+
+def arena_html(plan: Plan, played: Sequence[Played], measures: Sequence[Measure]) -> str:
+    """Table and picture as one page that needs no other file."""
+    text = plain_text(lambda frame: arena_page(plan, played, measures, frame), 160)
+    picture = io.StringIO()
+    _draw(plan, played, measures, picture, "svg")
+    svg = picture.getvalue()
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Arena</title>\n'
+        "<style>body { font: 16px system-ui, sans-serif; margin: 2em } pre { font-size: 12px; overflow-x: auto } "
+        "svg { max-width: 100%; height: auto }</style>\n<h1>Arena</h1>\n"
+        f"<p>Worst errors over {len(plan.adversaries)} adversaries, means of {plan.seeds} seeds.</p>\n"
+        f"{svg[svg.index('<svg') :]}<pre>{escape(text)}</pre>\n</html>\n"
+    )
+
+
+def _draw(plan: Plan, played: Sequence[Played], measures: Sequence[Measure], target: Any, kind: str) -> None:
+    """All panels, to a file or a buffer: of the same games the same bytes."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with rc_context({"svg.hashsalt": "trustcal"}):
+        figure = Figure(figsize=(9, 4.5 * len(measures)), layout="constrained")
+        for measure, ax in zip(measures, figure.subplots(len(measures), squeeze=False)[:, 0], strict=True):
+            plot_rates(plan, played, measure, ax)
+        figure.savefig(target, format=kind, metadata=undated)
 
 
 def _slope(one: Rate) -> str:
