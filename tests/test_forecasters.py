@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from functools import cache
 from math import ceil, exp, log, sqrt
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trustcal as tc
+import trustcal.forecasters
 from trustcal.forecasters import (
     CalibratedForecaster,
     DecisionForecaster,
@@ -453,3 +455,13 @@ def test_the_same_seed_the_same_run_another_seed_another() -> None:
     assert runs[0] == runs[1] != runs[2]
     drawn = [CalibratedForecaster(500, rng=np.random.default_rng(seed)).seed for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_the_table_of_proofs_is_true() -> None:
+    root = Path(__file__).parents[1]
+    rows = [line.split("|") for line in (root / "docs" / "online.md").read_text().splitlines() if line.count("`") == 4]
+    assert len(rows) == 7
+    tests = "".join(path.read_text() for path in (root / "tests").glob("test_*.py"))
+    for _, _, _, code, test, _ in rows:
+        assert code.strip(" `") in trustcal.forecasters.__all__
+        assert f"def {test.strip(' `')}(" in tests

@@ -128,8 +128,9 @@ def run(
 ) -> tuple[Played, ...]:
     """Play what is not yet in the folder, and return all games of the plan.
 
-    `workers` processes, all cores unless given; with 1 in this process.  Files are per game, so the folder may serve
-    plans that grow; contestants and adversaries are known by name, so a changed one needs another folder.
+    `workers` processes, all cores unless given; with 1 in this process.  (A script that starts more needs Python's
+    usual `if __name__ == "__main__":`.)  Files are per game, so the folder may serve plans that grow; contestants and
+    adversaries are known by name, so a changed one needs another folder.
     """
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)

@@ -146,10 +146,6 @@ class CalibratedForecaster(BucketForecaster):
         return {"horizon": self.horizon, "cells": self.cells, "rng": self.seed}
 
     @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        return ("horizon", "cells", "rng")
-
-    @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         return cls(**parameters)
 
@@ -203,10 +199,6 @@ class DecisionForecaster(BucketForecaster):
 
     def _parameters(self) -> dict[str, object]:
         return {"horizon": self.horizon, "cells": self.cells, "potential": self.potential, "rng": self.seed}
-
-    @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        return ("horizon", "cells", "potential", "rng")
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:

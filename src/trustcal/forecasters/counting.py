@@ -61,10 +61,6 @@ class RunningMean(Forecaster):
         return {}
 
     @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        return ()
-
-    @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         return cls(**parameters)
 
@@ -141,10 +137,6 @@ class PerturbedLeader(Forecaster):
 
     def _parameters(self) -> dict[str, object]:
         return {"horizon": self.horizon, "rng": self.seed}
-
-    @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        return ("horizon", "rng")
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:

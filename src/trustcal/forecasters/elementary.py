@@ -152,10 +152,6 @@ class ElementaryPredictor(Forecaster):
         return {"horizon": self.horizon, "cells": self.cells, "end": self.end}
 
     @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        return ("horizon", "cells", "end")
-
-    @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         horizon, cells = parameters["horizon"], checked_cells(parameters["cells"])
         forecaster = cls(horizon, cells=None if horizon is None else cells, end=parameters["end"])

@@ -6,6 +6,7 @@ import json
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
@@ -106,7 +107,7 @@ class Forecaster(ABC):
     def from_json(cls, text: str) -> Self:
         """The forecaster that `to_json` saved."""
         state = loaded(text, cls.__name__, _STATE_VERSION, (*cls._STATE, "rounds", "announced"))
-        forecaster = cls._with(loaded(text, cls.__name__, _STATE_VERSION, tuple(cls._names())))
+        forecaster = cls._with(loaded(text, cls.__name__, _STATE_VERSION, tuple(signature(cls).parameters)))
         for name in cls._STATE:
             setattr(forecaster, name, _like(getattr(forecaster, name), state[name], name))
         forecaster.rounds = checked_count("rounds", state["rounds"], least=0)
@@ -131,12 +132,7 @@ class Forecaster(ABC):
 
     @abstractmethod
     def _parameters(self) -> dict[str, object]:
-        """What __init__ needs to make a forecaster of this state's shape."""
-
-    @classmethod
-    @abstractmethod
-    def _names(cls) -> tuple[str, ...]:
-        """The names of the parameters."""
+        """The arguments of __init__ that make a forecaster of this state's shape."""
 
     @classmethod
     @abstractmethod

@@ -82,9 +82,5 @@ class HedgingForecaster(Forecaster):
         return {"horizon": self.horizon, "cells": self.cells}
 
     @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        return ("horizon", "cells")
-
-    @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         return cls(**parameters)

@@ -98,10 +98,6 @@ class SmoothedForecaster(Forecaster):
         return {"forecaster": self.forecaster.to_json(), "smoother": self.smoother.to_json()}
 
     @classmethod
-    def _names(cls) -> tuple[str, ...]:
-        return ("forecaster", "smoother")
-
-    @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         return cls(_revived(parameters["forecaster"]), OnlineSmoother.from_json(str(parameters["smoother"])))
 
