@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import trustcal as tc
+from trustcal.cli import playing
 from trustcal.forecasters import CalibratedForecaster, sequences
 from trustcal.forecasters.adversaries import duel, walk
 from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
@@ -255,3 +257,23 @@ def test_table_and_picture(name: str, tmp_path: Path) -> None:
     assert html.count("<svg") == 1
     assert 'href="http' not in html
     assert "src=" not in html
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    playing.add_commands(parser.add_subparsers())
+    where = ["--out", str(tmp_path / "games"), "--png", str(tmp_path / "a.png"), "--html", str(tmp_path / "a.html")]
+    line = ["arena", "--preset", "post-processing", "--horizons", "20", "40", "--seeds", "1", "--workers", "1", *where]
+    printed = []
+    for _ in range(2):
+        options = parser.parse_args(line)
+        assert options.run(options) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert "random rounding" in printed[0]
+    assert len(list((tmp_path / "games").iterdir())) == 50
+    assert (tmp_path / "a.png").exists()
+    assert "random rounding" in (tmp_path / "a.html").read_text()
+    options = parser.parse_args(["arena", "--horizons", "3", *where])
+    with pytest.raises(ValueError, match="a horizon must be a whole number, 10 or more, not 3"):
+        options.run(options)

@@ -1,0 +1,59 @@
+"""The command that plays: arena."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trustcal.forecasters.known import Measure
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+WIDTH = 150
+
+
+def add_commands(commands: Commands) -> None:
+    """Describe the command to the parser."""
+    arena = commands.add_parser("arena", help="online forecasters against adversaries, with the rates of their errors")
+    arena.add_argument(
+        "--preset", choices=("paper", "post-processing"), default="paper", help="which game (default paper)"
+    )
+    arena.add_argument("--horizons", metavar="T", type=int, nargs="+", help="numbers of rounds (1000 10000 100000)")
+    arena.add_argument("--seeds", metavar="N", type=int, help="games of each kind (3)")
+    arena.add_argument("--out", metavar="DIR", help="where finished games are kept (arena-PRESET); run again to go on")
+    arena.add_argument("--workers", metavar="N", type=int, help="processes (one for each core)")
+    arena.add_argument("--png", metavar="FILE", help="also draw the errors and the known rates")
+    arena.add_argument("--html", metavar="FILE", help="also write a page with table and picture")
+    arena.set_defaults(run=_arena)
+
+
+def _arena(options: argparse.Namespace) -> int:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from trustcal.forecasters.arena import run
+    from trustcal.forecasters.presets import preset
+    from trustcal.report.arena import arena_html, arena_page, save_picture
+    from trustcal.report.console import display
+    from trustcal.writing import atomically
+
+    horizons = None if options.horizons is None else tuple(options.horizons)
+    plan = preset(options.preset, horizons, options.seeds)
+    folder = Path(options.out or f"arena-{options.preset}")
+    with Progress(console=Console(file=sys.stderr), disable=not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task("games")
+        played = run(
+            plan, folder, lambda done, total: bar.update(task, completed=done, total=total), workers=options.workers
+        )
+    measures: tuple[Measure, ...] = ("ece", "cdl", "dtc") if options.preset == "paper" else ("ece", "cdl")
+    display(partial(arena_page, plan, played, measures), WIDTH)
+    if options.png is not None:
+        save_picture(plan, played, measures, options.png)
+    if options.html is not None:
+        with atomically(options.html) as fresh:
+            fresh.write_text(arena_html(plan, played, measures), encoding="utf-8")
+    return 0
