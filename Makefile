@@ -24,6 +24,9 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.inference
 	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python -m benchmarks.monitor
+	$(BIN)/python -m benchmarks.online
+	$(BIN)/python -m benchmarks.engines
+	$(BIN)/python -m benchmarks.noise_map
 
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz

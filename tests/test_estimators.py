@@ -19,8 +19,8 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from trustcal.decisions import DecisionProblem
-from trustcal.estimators import FAMILIES, NoiseSmoother, TrustedClassifier
-from trustcal.guarantees import batch_cdl, batch_decision_loss
+from trustcal.estimators import NoiseSmoother, TrustedClassifier
+from trustcal.guarantees import FAMILIES, batch_cdl, batch_decision_loss
 from trustcal.inference import dtc_upper_bound
 from trustcal.measures.decision import cdl
 from trustcal.noise import UniformNoise

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trustcal import estimators, guarantees, inference, instances
+    from trustcal import estimators, forecasters, guarantees, inference, instances
     from trustcal.auditing import Audit, audit
     from trustcal.comparing import Comparison, compare
     from trustcal.decisions import DecisionProblem, threshold, umbrella
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from trustcal.predictor import Predictor
     from trustcal.smoothing import OnlineSmoother, SmoothedPredictor, WorstReference, perturb, smooth, worst_reference
     from trustcal.sources import read
+    from trustcal.sources.perturbing import perturb_frame
 
 __version__ = "0.1.0"
 
@@ -65,11 +66,13 @@ __all__ = [
     "dtc_witness",
     "ece",
     "estimators",
+    "forecasters",
     "guarantees",
     "inference",
     "instances",
     "log_loss",
     "perturb",
+    "perturb_frame",
     "read",
     "rounding_effect",
     "smcal",
@@ -114,11 +117,13 @@ _ROOM = {
     "dtc_witness": "measures.transport",
     "ece": "measures.decision",
     "estimators": "estimators",
+    "forecasters": "forecasters",
     "guarantees": "guarantees",
     "inference": "inference",
     "instances": "instances",
     "log_loss": "measures.scores",
     "perturb": "smoothing",
+    "perturb_frame": "sources.perturbing",
     "read": "sources",
     "rounding_effect": "measures.rounding",
     "smcal": "measures.continuous",

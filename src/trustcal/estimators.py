@@ -21,15 +21,15 @@ must be bounded.  Measures become scorers like this:
 
 from __future__ import annotations
 
-from typing import Any, Final, Self, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.decisions import DecisionProblem
-from trustcal.guarantees import Bound, batch_cdl, batch_decision_loss, batch_ece
+from trustcal.guarantees import Bound, noise_of_kind
 from trustcal.inference import dtc_upper_bound
-from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, RandomRounding, Target, UniformNoise
+from trustcal.noise import Noise, Target
 from trustcal.predictor import Predictor
 from trustcal.rows import refuse
 
@@ -53,16 +53,6 @@ except ModuleNotFoundError as missing:
     ) from missing
 
 FloatArray = NDArray[np.float64]
-
-FAMILIES: Final[dict[str, type[Noise]]] = {
-    "uniform": UniformNoise,
-    "laplace": ClampedLaplace,
-    "gaussian": ClampedGaussian,
-    "rounding": RandomRounding,
-}
-"""Noises whose guarantees are proved."""
-
-_GUARANTEES: Final = {"ece": batch_ece, "cdl": batch_cdl, "decision_loss": batch_decision_loss}
 
 
 @final
@@ -111,7 +101,7 @@ class NoiseSmoother(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         else:
             assert y is not None
             self.eps_ = _distance(Predictor.from_samples(y, column, sample_weight), self.confidence)
-        self.noise_, self.guarantee_ = _chosen(self.noise, self.target, self.eps_)
+        self.noise_, self.guarantee_ = _chosen(self.noise, self.eps_, self.target)
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:  # noqa: N803
@@ -191,7 +181,7 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             self.eps_: float = _distance(Predictor.from_samples(outcome, said), self.confidence)
         else:
             self.eps_ = self.eps
-        self.noise_, self.guarantee_ = _chosen(self.noise, self.target, self.eps_)
+        self.noise_, self.guarantee_ = _chosen(self.noise, self.eps_, self.target)
         self.estimator_ = clone(self.estimator).fit(X, y)
         return self
 
@@ -255,11 +245,9 @@ def _distance(q: Predictor, confidence: float) -> float:
     return max(dtc_upper_bound(q, confidence).upper, 1e-9)
 
 
-def _chosen(family: str, target: Target, eps: float) -> tuple[Noise, Bound]:
-    if family not in FAMILIES:
-        raise ValueError(f"noise must be one of {', '.join(map(repr, FAMILIES))}, not {family!r}.")
-    noise = FAMILIES[family].for_distance(eps, target)
-    return noise, _GUARANTEES[target](noise, eps)
+def _chosen(kind: str, eps: float, target: Target) -> tuple[Noise, Bound]:
+    choice = noise_of_kind(kind, eps, target)
+    return choice.noise, choice.guarantee
 
 
 def _problem(payoff: ArrayLike | None, actions: list[str] | None) -> DecisionProblem:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from trustcal.cli import measuring, streams, theory
+from trustcal.cli import fixing, measuring, playing, streams, theory
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,6 +45,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"trustcal {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    for room in (measuring, streams, theory):
+    for room in (measuring, fixing, theory, playing, streams):
         room.add_commands(commands)
     return parser

@@ -31,7 +31,7 @@ from trustcal.guarantees.batch import (
     total_variation_paper,
 )
 from trustcal.guarantees.bound import Bound
-from trustcal.guarantees.choice import Choice, best_noise, choices
+from trustcal.guarantees.choice import FAMILIES, Choice, best_noise, choices, noise_of_kind
 from trustcal.guarantees.lipschitz import LipschitzVerdict, bias_is_lipschitz, lipschitz_ece, lipschitz_ece_smcal
 from trustcal.guarantees.lower import (
     lower_batch_decision_loss,
@@ -49,6 +49,7 @@ from trustcal.guarantees.lower import (
 from trustcal.guarantees.online import online_cdl, online_cdl_paper, online_ece, online_ece_paper
 
 __all__ = [
+    "FAMILIES",
     "Bound",
     "Choice",
     "LipschitzVerdict",
@@ -79,6 +80,7 @@ __all__ = [
     "lower_online_ece_paper",
     "lower_per_prediction_cdl",
     "lower_per_prediction_ece",
+    "noise_of_kind",
     "online_cdl",
     "online_cdl_paper",
     "online_ece",

@@ -39,6 +39,15 @@ _BOUNDS: Final[dict[Target, tuple[Callable[[Noise, float], Bound], Callable[[flo
 _ONLINE: Final[dict[Target, Callable[..., Bound]]] = {"ece": online_ece, "cdl": online_cdl}
 
 
+FAMILIES: Final[dict[str, type[Noise]]] = {
+    "uniform": UniformNoise,
+    "laplace": ClampedLaplace,
+    "gaussian": ClampedGaussian,
+    "rounding": RandomRounding,
+}
+"""The kinds of noise whose guarantees are all proved."""
+
+
 @final
 @dataclass(frozen=True)
 class Choice:
@@ -63,7 +72,7 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
     >>> for choice in choices(0.0001, "cdl")[:2]:
     ...     print(choice.noise, choice.guarantee)
     UniformNoise(width=0.02) CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
-    ClampedGaussian(scale=0.015319...) CDL ≤ 0.0104162 (Theorem 15, sharpening Theorem 3.1)
+    ClampedGaussian(scale=0.0153203...) CDL ≤ 0.010416 (Theorem 15, sharpening Theorem 3.1)
     """
     if target not in _BOUNDS:
         raise ValueError(
@@ -90,3 +99,14 @@ def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None
 nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
     """
     return next(choice for choice in choices(eps, target, horizon) if choice.guarantee.proved)
+
+
+def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horizon: int | None = None) -> Choice:
+    """The best noise of a kind: "uniform", "laplace", "gaussian" (clamped, all three) or "rounding".
+
+    >>> noise_of_kind("laplace", 0.01, "ece").noise
+    ClampedLaplace(scale=0.1)
+    """
+    if kind not in FAMILIES:
+        raise ValueError(f"noise must be one of {', '.join(map(repr, FAMILIES))}, not {kind!r}.")
+    return next(choice for choice in choices(eps, target, horizon) if type(choice.noise) is FAMILIES[kind])

@@ -1,0 +1,177 @@
+"""What does reading cost in each engine, beside a bare scan of the same Parquet file in DuckDB?
+
+python -m benchmarks.engines                                    # or: --rows 8 for 10^8, --engines duckdb polars
+
+Each engine runs in a process of its own, which imports it, reads once to warm up a small file, and then reads the large
+one.  CPU seconds and the peak of memory are those of that process and its children (Spark's JVM included).  The goals:
+rounded predictions within 3 times the scan in DuckDB and Polars, continuous ones within twice a packed sort in numpy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import trustcal as tc
+
+
+def scan(file: str) -> Callable[[], object]:
+    import duckdb
+
+    return lambda: duckdb.execute(f"SELECT sum(p), sum(y) FROM '{file}'").fetchall()
+
+
+def packed_sort(file: str) -> Callable[[], object]:
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(file)
+    p, y = (table.column(name).to_numpy() for name in ("p", "y"))
+    words = p.view(np.uint64) << np.uint64(1) | y.astype(np.uint64)
+    return lambda: words.sort()
+
+
+def with_duckdb(file: str) -> Callable[[], object]:
+    return lambda: tc.read(file, "p", "y")
+
+
+def with_duckdb_exact(file: str) -> Callable[[], object]:
+    return lambda: tc.read(file, "p", "y", resolution=0)
+
+
+def with_polars(file: str) -> Callable[[], object]:
+    import polars as pl
+
+    return lambda: tc.read(pl.scan_parquet(file), "p", "y")
+
+
+def with_pyarrow(file: str) -> Callable[[], object]:
+    import pyarrow.dataset as ds
+
+    return lambda: tc.read(ds.dataset(file), "p", "y")
+
+
+def with_pandas(file: str) -> Callable[[], object]:
+    import pandas as pd
+
+    return lambda: tc.read(pd.read_parquet(file), "p", "y")
+
+
+def with_dask(file: str) -> Callable[[], object]:
+    import dask.dataframe as dd
+
+    return lambda: tc.read(dd.read_parquet(file), "p", "y")
+
+
+def with_spark(file: str) -> Callable[[], object]:
+    from pyspark.sql import SparkSession
+
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    builder: Any = SparkSession.builder
+    spark = builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
+    session = spark.getOrCreate()
+    return lambda: tc.read(session.read.parquet(file), "p", "y")
+
+
+ENGINES: dict[str, Callable[[str], Callable[[], object]]] = {
+    "scan": scan,
+    "packed sort": packed_sort,
+    "duckdb": with_duckdb,
+    "duckdb, exact": with_duckdb_exact,
+    "polars": with_polars,
+    "pyarrow": with_pyarrow,
+    "pandas": with_pandas,
+    "dask": with_dask,
+    "spark": with_spark,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=7, metavar="K", help="10^K rows (default 7)")
+    parser.add_argument("--engines", nargs="+", choices=list(ENGINES)[2:], default=list(ENGINES)[2:])
+    parser.add_argument("--folder", help="where the files go (a temporary folder)")
+    parser.add_argument("--work", nargs=3, metavar=("ENGINE", "SMALL", "LARGE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work(*options.work)
+        return
+    console = Console()
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        for shape in ("rounded", "continuous"):
+            small, large = write(folder, shape, 10**4), write(folder, shape, 10**options.rows)
+            size = os.path.getsize(large) / 1e6
+            table = Table(title=f"10^{options.rows} rows, {shape} predictions, {size:,.0f} MB of Parquet")
+            for header in ("engine", "seconds", "CPU seconds", "peak MB", "× scan", "× packed sort", "values"):
+                table.add_column(header, justify="left" if header == "engine" else "right")
+            baseline: dict[str, float] = {}
+            for engine in ["scan", "packed sort", *options.engines]:
+                figures = measured(engine, small, large)
+                if figures is None:
+                    table.add_row(engine, "failed")
+                    continue
+                baseline.setdefault(engine, figures["seconds"])
+                table.add_row(
+                    engine,
+                    f"{figures['seconds']:.2f}",
+                    f"{figures['cpu']:.2f}",
+                    f"{figures['peak']:,.0f}",
+                    f"{figures['seconds'] / baseline['scan']:.1f}",
+                    f"{figures['seconds'] / baseline['packed sort']:.1f}" if "packed sort" in baseline else "",
+                    f"{figures['values']:,.0f}" if figures["values"] else "",
+                )
+            console.print(table)
+
+
+def write(folder: str, shape: str, rows: int) -> str:
+    """A file of overconfident predictions; rounded ones have four decimals, as scores in a data base often do."""
+    import duckdb
+
+    file = str(Path(folder) / f"{shape}_{rows}.parquet")
+    p = "random()" if shape == "continuous" else "round(random(), 4)"
+    with duckdb.connect() as connection:
+        connection.execute("SELECT setseed(0.5)")
+        connection.execute("SET memory_limit = '2GB'")
+        connection.execute(
+            f"COPY (SELECT p, (random() < p * p)::UTINYINT AS y FROM (SELECT {p} AS p FROM range({rows}))) "
+            f"TO '{file}' (FORMAT parquet)"
+        )
+    return file
+
+
+def measured(engine: str, small: str, large: str) -> dict[str, float] | None:
+    """Seconds as the process tells them; CPU and memory as the system does."""
+    command = [sys.executable, "-m", "benchmarks.engines", "--work", engine, small, large]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        return None
+    figures: dict[str, float] = json.loads(told.splitlines()[-1])
+    return figures | {"peak": usage.ru_maxrss / 1e3}
+
+
+def work(engine: str, small: str, large: str) -> None:
+    ENGINES[engine](small)()
+    run = ENGINES[engine](large)
+    begin, cpu = time.perf_counter(), time.process_time()
+    result = run()
+    values = len(result) if isinstance(result, tc.Predictor) else 0
+    print(json.dumps({"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "values": values}))
+
+
+if __name__ == "__main__":
+    main()
