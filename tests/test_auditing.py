@@ -8,16 +8,40 @@ import pty
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 import trustcal as tc
+from tests.schema import DOCUMENT, document
+from tests.strategies import predictors
+from trustcal.auditing import Failure, Gate, failures
+from trustcal.auditing.pictures import curve, histogram, movement
 from trustcal.cli import main
-from trustcal.report.terminal import verdict
+from trustcal.comparing import compare
+from trustcal.report.words import verdict
+from trustcal.sources import reading
 
 RAIN = tc.Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
+_P = np.random.default_rng(0).random(300)
+ROWS = np.random.default_rng(1).random(300) < _P**2, _P
+FULL = tc.audit(
+    *ROWS,
+    problem=tc.DecisionProblem([[0, 0], [-1, 3]], ["wait", "treat"]),
+    groups={"all": tc.Predictor.from_samples(*ROWS)},
+    comparison=compare(*ROWS, rng=0),
+    reading=reading(files("trustcal") / "examples" / "census_income.csv"),
+    draws=19,
+    rng=0,
+)
 
 
 def test_numbers_are_those_of_the_measures() -> None:
@@ -107,11 +131,242 @@ def test_the_verdict_at_the_ends_and_for_small_losses() -> None:
 def test_json_holds_every_number() -> None:
     audit = tc.audit(RAIN)
     data = json.loads(audit.to_json())
+    assert (data["trustcal"], data["version"]) == ("Audit", 1)
     assert data["cdl"] == 1.0
     assert data["worst"]["thresholds"] == [0.5]
     assert data["worst"]["payoff"] == [[1, 0], [0, 1]]
     assert data["losses"][5] == {"threshold": 0.5, "loss": 1.0, "reversed": 1.0}
     assert data["problem"] is None
+
+
+# --- JSON and back
+
+
+@settings(max_examples=25)
+@given(predictors(max_values=6))
+def test_an_audit_comes_back_from_json(q: tc.Predictor) -> None:
+    audit = tc.audit(q, problem=tc.umbrella(), groups={"a": q})
+    assert tc.Audit.from_json(audit.to_json()) == audit
+
+
+def test_an_audit_with_everything_comes_back_from_json() -> None:
+    assert tc.Audit.from_json(FULL.to_json()) == FULL
+    assert FULL.inference is not None
+    assert FULL.methods is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.pop("curve"), "lacks curve"),
+        (lambda data: data["curve"].pop("p"), "the audit.curve lacks p"),
+        (lambda data: data.update(version=2), "of version 2"),
+        (lambda data: data.update(trustcal="Monitor"), "not that of an Audit"),
+        (lambda data: data.update(cdl="large"), "the audit.cdl must be of type float, but is 'large'"),
+        (lambda data: data.update(values=True), "the audit.values must be of type int"),
+        (lambda data: data.update(losses={}), "the audit.losses must be of type tuple"),
+        (lambda data: data["worst"].update(payoff=[[1, 2, 3]]), r"the audit.worst.payoff\[0\] must be"),
+        (lambda data: data["read"]["columns"].append(["prediction", None]), "must be of type str, but is None"),
+    ],
+)
+def test_json_that_no_audit_wrote_is_refused(change: Callable[[Any], object], message: str) -> None:
+    data = json.loads(FULL.to_json())
+    change(data)
+    with pytest.raises(ValueError, match=message):
+        tc.Audit.from_json(json.dumps(data))
+
+
+def test_the_schema_document_is_that_of_the_code() -> None:
+    assert DOCUMENT.read_text() == document(), "run python -m tests.schema"
+
+
+# --- the numbers behind the pictures
+
+
+@given(predictors(max_values=8), st.lists(st.floats(0, 1), max_size=5))
+def test_the_curve_knows_every_threshold_loss(q: tc.Predictor, thresholds: list[float]) -> None:
+    found = curve(q)
+    assert found.exact
+    mu = [*thresholds, *q.p, *q.p_hat, 0.0, 0.5, 1.0]
+    regrets = [tc.threshold(t).swap_regret(q) for t in mu]
+    assert found.loss(mu) == pytest.approx(regrets, abs=1e-12)
+    assert found.regret(mu) == pytest.approx(tc.cdl_witness(q).profile(mu), abs=1e-12)
+    reversed_mass = [q.mass[tc.threshold(t).swaps(q).gain > 0].sum() for t in mu]
+    assert found.reversed(mu) == pytest.approx(reversed_mass, abs=1e-12)
+
+
+@given(predictors(max_values=6))
+def test_between_breaks_the_regret_is_linear(q: tc.Predictor) -> None:
+    found = curve(q)
+    left, right = found.breaks[:-1], found.breaks[1:]
+    wide = right - left > 1e-9  # in narrower gaps there is no middle, or a gain that is rounding only
+    inside = [(left + part * (right - left))[wide] for part in (0.25, 0.5, 0.75)]
+    low, middle, high = (found.regret(mu) for mu in inside)
+    assert (low + high) / 2 == pytest.approx(middle, abs=1e-9)
+
+
+def test_wilson_intervals_against_scipy() -> None:
+    y, p = np.repeat([0, 1, 0, 1], [30, 10, 2, 18]), np.repeat([0.2, 0.2, 0.8, 0.8], [30, 10, 2, 18])
+    found = curve(tc.Predictor.from_samples(y, p))
+    assert found.lower is not None
+    assert found.upper is not None
+    for i, (ones, n) in enumerate([(10, 40), (18, 20)]):
+        expected = binomtest(ones, n).proportion_ci(0.95, method="wilson")
+        assert (found.lower[i], found.upper[i]) == pytest.approx((expected.low, expected.high))
+    assert curve(RAIN).lower is None
+
+
+def test_many_values_are_pooled_for_the_curve_and_the_audit_says_so() -> None:
+    p = np.linspace(0, 1, 3000)
+    found = curve(tc.Predictor(p, np.full(3000, 1 / 3000), p / 3000))
+    assert not found.exact
+    assert len(found.p) == 1024
+
+
+@given(predictors(max_values=8))
+def test_movement_costs_the_distance_to_calibration_and_ends_calibrated(q: tc.Predictor) -> None:
+    witness = tc.dtc_witness(q)
+    p, b, y, mass = (np.array(column) for column in asdict(movement(witness)).values())
+    cost = float((np.abs(p - b) * mass).sum())
+    assert cost <= witness.upper + 1e-9  # streams that are pooled can only seem to move less
+    assert float((mass * p).sum()) == pytest.approx(float(q.p @ q.mass))
+    assert float(mass[y == 1].sum()) == pytest.approx(q.base_rate)
+    assert float((mass * b).sum()) == pytest.approx(q.base_rate, abs=1e-9)  # calibrated: E b = E y
+    assert len(p) <= 4 * 100
+
+
+@given(predictors(max_values=5))
+def test_the_histogram_holds_all_mass(q: tc.Predictor) -> None:
+    spread = histogram(q)
+    assert sum(spread.mass) == pytest.approx(1)
+    assert sum(spread.positive) == pytest.approx(q.base_rate)
+
+
+@pytest.mark.parametrize(
+    "noise", [tc.UniformNoise(0.1), tc.ClampedLaplace(0.05), tc.TruncatedGaussian(0.1), tc.RandomRounding(8)]
+)
+def test_after_the_noise(noise: tc.UniformNoise) -> None:
+    rng = np.random.default_rng(1)
+    p = rng.random(400)
+    q = tc.Predictor.from_samples(rng.random(400) < p**2, p)
+    fix = tc.audit(q, fix=noise).fix
+    assert fix is not None
+    after = tc.smooth(q, noise)
+    assert (fix.ece, fix.cdl) == (tc.ece(after), tc.cdl(after))
+    for i in (0, 37, 200, 399, 400):
+        mu = fix.thresholds[i]
+        assert fix.loss(mu) == pytest.approx(tc.threshold(mu).swap_regret(after), abs=1e-12)
+        # The slow way: a grid so fine that rounding to it can be neglected.
+        fine = tc.smooth(q, noise, cells=20_000, end="middle")
+        best = q.coarsen(q.suggested_cells).calibrated()
+        slow = tc.decision_loss_witness(fine, best, tc.threshold(min(max(mu, 1e-4), 1 - 1e-4))).value
+        if not isinstance(noise, tc.RandomRounding):
+            assert fix.loss(mu, total=True) == pytest.approx(slow, abs=1e-3)
+        assert fix.loss(mu, total=True) >= fix.loss(mu) - 0.01  # knowing what cells mean beats knowing the noised
+
+
+@settings(max_examples=40)
+@given(predictors(max_values=6))
+def test_the_promise_of_the_guarantee_is_kept(q: tc.Predictor) -> None:
+    audit = tc.audit(q)
+    assert (audit.guarantee is None) == (audit.dtc_upper < 1e-12) == (audit.fix is None)
+    if audit.guarantee is not None and audit.fix is not None:
+        assert audit.guarantee.noise == audit.fix.noise
+        assert audit.fix.cdl <= audit.guarantee.cdl + 1e-9
+        assert audit.guarantee.least <= audit.guarantee.cdl
+
+
+# --- chance and groups
+
+
+def test_chance_explains_what_a_perfect_model_shows_and_not_what_a_bad_one_does() -> None:
+    rng = np.random.default_rng(7)
+    p = rng.random(250)
+    perfect, bad = (tc.audit(rng.random(250) < truth, p, draws=39, rng=0) for truth in (p, p**4))
+    assert verdict(perfect).startswith(
+        "There is no evidence against these predictions: this much miscalibration is what a perfect model would show by "
+        "chance with 250 rows."
+    )
+    assert "By chance alone it would be about" in verdict(bad)
+    assert perfect.inference is not None
+    assert bad.inference is not None
+    assert [entry.measure for entry in bad.inference.measures] == ["dtc", "smcal", "smece", "ece", "cdl"]
+    for entry in bad.inference.measures:
+        assert entry.p_value == 1 / 40
+        assert 0 < entry.floor < entry.floor_upper < entry.lower <= entry.value <= entry.upper
+        assert entry.excess == entry.value - entry.floor
+        assert re.search(rf"\|\s+{entry.value:.4f} \| {entry.lower:.4f} to {entry.upper:.4f}", str(bad))
+    assert bad.guarantee is not None
+    assert bad.guarantee.eps == bad.inference.dtc_at_most > bad.dtc_upper
+    assert bad.guarantee.level == 0.95
+
+
+def test_the_same_seed_gives_the_same_audit_and_a_known_law_has_no_chance() -> None:
+    assert tc.audit(*ROWS, draws=19, rng=4) == tc.audit(*ROWS, draws=19, rng=4)
+    assert tc.audit(*ROWS, draws=19, rng=4) != tc.audit(*ROWS, draws=19, rng=5)
+    assert tc.audit(RAIN, draws=19).inference is None
+    assert tc.audit(*ROWS).inference is None
+
+
+def test_groups_are_measured_as_the_whole_is() -> None:
+    q = tc.Predictor.from_samples(*ROWS)
+    audit = tc.audit(q, groups={"all": q, "rain": RAIN})
+    same, rain = audit.groups
+    assert (same.name, same.rows, same.cdl, same.ece, same.dtc, same.cells, same.worst_threshold) == (
+        "all", audit.rows, audit.cdl, audit.ece, audit.dtc_upper, audit.cells, audit.worst_threshold,
+    )  # fmt: skip
+    assert (rain.rows, rain.cdl, rain.uncertainty) == (None, 1.0, None)
+    assert re.search(r"rain\s+\|\s+\| 0.5000", str(audit))
+
+
+# --- gates
+
+
+def test_gates() -> None:
+    known = FULL.inference
+    assert known is not None
+    cdl = known.of("cdl")
+    for text, value, fails in (
+        ("cdl>0.02", FULL.cdl, True),
+        ("cdl > 0.9", FULL.cdl, False),
+        ("dtc>=0.001", FULL.dtc_upper, True),
+        ("cdl.lower>0.001", cdl.lower, cdl.lower > 0.001),
+        ("cdl.excess>0.001", cdl.excess, True),
+        ("cdl.upper<1", cdl.upper, True),
+        ("smcal.p<=0.05", known.of("smcal").p_value, True),
+        ("regret>1e9", 0.0, False),
+    ):
+        gate = Gate.parse(text)
+        assert gate.fails(FULL) == fails, text
+        assert Gate.parse(str(gate)) == gate
+        assert failures(FULL, [gate]) == ([Failure(gate, value)] if fails else [])
+    assert str(failures(tc.audit(RAIN), [Gate.parse("cdl>0.02")])[0]) == "cdl>0.02: it is 1"
+    assert not Gate.parse("cdl>1").fails(tc.audit(RAIN))
+    assert Gate.parse("cdl>=1").fails(tc.audit(RAIN))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("cdl", "a name, a sign and a number"),
+        ("auc>0.5", "one of dtc, smcal, smece, ece, cdl, regret, not on 'auc'"),
+        ("cdl.median>0.5", "has the parts lower, upper, excess, floor, p"),
+        ("regret.lower>0.5", "regret has no parts"),
+        ("cdl>much", "ends in a number"),
+        ("cdl>nan", "not NaN"),
+        ("cdl==0.5", "a name, a sign and a number"),
+    ],
+)
+def test_what_is_no_gate_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Gate.parse(text)
+
+
+def test_a_gate_on_what_the_audit_does_not_hold_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"cdl.lower>0.1 needs rows and draws"):
+        Gate.parse("cdl.lower>0.1").fails(tc.audit(RAIN))
+    with pytest.raises(ValueError, match="needs a decision problem"):
+        Gate.parse("regret>0").fails(tc.audit(RAIN))
 
 
 # --- the command line

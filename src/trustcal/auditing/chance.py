@@ -1,0 +1,37 @@
+"""What chance alone would show: intervals, floors and p-values for the numbers of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from trustcal.auditing.numbers import Inference, Uncertainty
+from trustcal.inference import Statistic, bootstrap_interval, calibration_tests, dtc_upper_bound
+from trustcal.predictor import Predictor
+
+LEVEL = 0.95
+
+
+def inference(
+    q: Predictor, shown: Mapping[Statistic, float], cells: int | None, draws: int, rng: np.random.Generator
+) -> Inference:
+    """Intervals, floors and p-values of what the audit shows of rows, ECE and CDL on the cells that were asked for.
+
+    O(draws · n log n).
+    """
+    entries = []
+    for test in calibration_tests(q, shown, draws=draws, cells=cells, rng=rng):
+        interval = bootstrap_interval(q, test.statistic, LEVEL, draws=draws, cells=cells, rng=rng)
+        entries.append(
+            Uncertainty(
+                measure=test.statistic,
+                value=shown[test.statistic],
+                lower=interval.lower,
+                upper=interval.upper,
+                floor=test.floor.mean,
+                floor_upper=test.floor.quantile_95,
+                p_value=test.p_value,
+            )
+        )
+    return Inference(LEVEL, draws, tuple(entries), dtc_upper_bound(q, LEVEL).upper)

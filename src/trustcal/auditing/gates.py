@@ -1,0 +1,100 @@
+"""Gates: conditions on an audit under which a build should fail."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, final
+
+from trustcal.auditing.record import Audit
+
+MEASURES: Final = ("dtc", "smcal", "smece", "ece", "cdl")
+PARTS: Final = ("lower", "upper", "excess", "floor", "p")
+_SYNTAX: Final = re.compile(r"\s*([a-z_]+)(?:\.([a-z_]+))?\s*(<=|>=|<|>)\s*(\S+)\s*")
+
+
+@final
+@dataclass(frozen=True)
+class Gate:
+    """A measure, or a part of what is known about it, that must not pass a bound.
+
+        cdl>0.02            the measure itself
+        cdl.lower>0.02      the lower end of its interval: fails only where the law behind the rows is as bad
+        cdl.excess>0.01     what is above the sampling floor
+        cdl.p<0.01          how probable chance alone is to show as much; also .upper and .floor
+        regret>5            the swap regret of the user's own decision maker, in their own units
+
+    >>> gate = Gate.parse("cdl > 0.02")
+    >>> gate, str(gate)
+    (Gate(name='cdl', part=None, sign='>', bound=0.02), 'cdl>0.02')
+    """
+
+    name: str
+    part: str | None
+    sign: str
+    bound: float
+
+    @classmethod
+    def parse(cls, text: str) -> Gate:
+        """The gate that a text describes, or a refusal that names what is possible."""
+        found = _SYNTAX.fullmatch(text)
+        if found is None:
+            raise ValueError(f"a gate is a name, a sign and a number, such as cdl>0.02, not {text!r}.")
+        name, part, sign, number = found.groups()
+        known = (*MEASURES, "regret")
+        if name not in known:
+            raise ValueError(f"a gate is on one of {', '.join(known)}, not on {name!r}.")
+        if part is not None and (part not in PARTS or name == "regret"):
+            possible = "has no parts" if name == "regret" else f"has the parts {', '.join(PARTS)}"
+            raise ValueError(f"{name} {possible}, so there is no {name}.{part}.")
+        try:
+            bound = float(number)
+        except ValueError:
+            raise ValueError(f"a gate ends in a number, as in cdl>0.02, not in {number!r}.") from None
+        if bound != bound:
+            raise ValueError("a gate's bound must be a number, not NaN.")
+        return cls(name, part, sign, bound)
+
+    def value(self, audit: Audit) -> float:
+        """What the gate looks at, or a refusal where the audit does not hold it."""
+        if self.name == "regret":
+            if audit.problem is None:
+                raise ValueError(f"the gate {self} needs a decision problem: give the payoffs.")
+            return audit.problem.swap_regret
+        if self.part is None:
+            measured: float = getattr(audit, "dtc_upper" if self.name == "dtc" else self.name)
+            return measured
+        if audit.inference is None:
+            raise ValueError(f"the gate {self} needs rows and draws: audit data, with draws=200, say.")
+        known = audit.inference.of(self.name)
+        part: float = getattr(known, "p_value" if self.part == "p" else self.part)
+        return part
+
+    def fails(self, audit: Audit) -> bool:
+        """Whether the condition of the gate holds, so that it is closed."""
+        found = self.value(audit)
+        above = found >= self.bound if "=" in self.sign else found > self.bound
+        below = found <= self.bound if "=" in self.sign else found < self.bound
+        return above if ">" in self.sign else below
+
+    def __str__(self) -> str:
+        part = "" if self.part is None else f".{self.part}"
+        return f"{self.name}{part}{self.sign}{self.bound:g}"
+
+
+@final
+@dataclass(frozen=True)
+class Failure:
+    """A gate that is closed, and the value that closed it."""
+
+    gate: Gate
+    value: float
+
+    def __str__(self) -> str:
+        return f"{self.gate}: it is {self.value:.6g}"
+
+
+def failures(audit: Audit, gates: Iterable[Gate]) -> list[Failure]:
+    """The gates that the audit does not pass, in their order.  O(number of gates)."""
+    return [Failure(gate, gate.value(audit)) for gate in gates if gate.fails(audit)]

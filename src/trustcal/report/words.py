@@ -1,0 +1,136 @@
+"""The words and number formats that all faces of an audit share."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trustcal.auditing import Audit
+
+MEASURES = {
+    "dtc": "Distance to calibration",
+    "smcal": "Smooth calibration error",
+    "smece": "SmoothECE",
+    "ece": "Expected calibration error",
+    "cdl": "Calibration decision loss",
+}
+"""In the order of the tables."""
+
+QUESTIONS = {
+    "dtc": "How far must predictions move, on average, to become calibrated?",
+    "smcal": "How much bias does the best smooth weighting of the predictions find?",
+    "smece": "How much bias is left after smoothing the predictions by as much?",
+    "ece": "How far is a prediction from what it turns out to mean, on average?",
+    "cdl": "The most that anyone loses by believing the predictions, as a share of their payoff range.",
+}
+
+SIGNIFICANT = 0.05
+"""A p-value above this is no evidence."""
+
+
+def value(audit: Audit, measure: str) -> float:
+    """A measure of the audit by its short name; of the distance to calibration, the certified upper end."""
+    found: float = getattr(audit, "dtc_upper" if measure == "dtc" else measure)
+    return found
+
+
+def verdict(audit: Audit) -> str:
+    """Is it chance, and who loses most by believing the predictions?  In one to three sentences."""
+    if harmless(audit):
+        return "No decision maker loses anything by believing these predictions."
+    if chance(audit):
+        return (
+            "There is no evidence against these predictions: this much miscalibration is what a perfect model would "
+            f"show by chance with {audit.rows:,} rows. It looks as if somebody could lose {percent(audit.cdl)} of the "
+            f"payoff range, but by chance alone it would look like {percent(_floor(audit))}."
+        )
+    return f"{_who(audit)}{_not_chance(audit)}"
+
+
+def fine(audit: Audit) -> bool:
+    """Whether there is nothing to worry about: no loss, or none that chance would not explain."""
+    return harmless(audit) or chance(audit)
+
+
+def harmless(audit: Audit) -> bool:
+    """Whether nobody loses anything, but for rounding."""
+    return not audit.worst.thresholds or audit.cdl < 1e-12
+
+
+def chance(audit: Audit) -> bool:
+    """Whether chance alone would explain what is seen: neither CDL nor smooth calibration error says otherwise."""
+    known = audit.inference
+    return known is not None and min(known.of(name).p_value for name in ("cdl", "smcal")) > SIGNIFICANT / 2
+
+
+def _who(audit: Audit) -> str:
+    one, worst = audit.worst_threshold, [probability(mu) for mu in audit.worst.thresholds]
+    sentence = (
+        f"By believing these predictions, a decision maker who acts {when(one.threshold)} loses "
+        f"{percent(one.loss)} of the payoff range."
+    )
+    if len(worst) == 1:
+        return f"{sentence} Nobody loses more."
+    return (
+        f"{sentence} The most anyone loses is {percent(audit.cdl)}: "
+        f"with three actions, changing at {worst[0]} and at {worst[1]}."
+    )
+
+
+def _not_chance(audit: Audit) -> str:
+    if audit.inference is None:
+        return ""
+    if audit.inference.of("cdl").p_value <= SIGNIFICANT:
+        return f" By chance alone it would be about {percent(_floor(audit))}."
+    return (
+        f" Part of this is chance, which alone would show {percent(_floor(audit))}; "
+        "but that the predictions are off is beyond chance."
+    )
+
+
+def _floor(audit: Audit) -> float:
+    return 0.0 if audit.inference is None else audit.inference.of("cdl").floor
+
+
+def when(threshold: float) -> str:
+    """At the ends a threshold is a tie: what is indifferent at a prediction of exactly 0, or of exactly 1."""
+    if threshold == 0:
+        return "unless the prediction is 0"
+    return "only if the prediction is 1" if threshold == 1 else f"above {probability(threshold)}"
+
+
+def where(cells: int | None) -> str:
+    """What ECE and CDL were taken on, if not on the values as they are."""
+    return "" if cells is None else f"on {cells:,} cell{'s' * (cells > 1)} of equal mass"
+
+
+def percent(share: float) -> str:
+    """A share in per cent: one decimal, or for tiny ones a digit that is not zero."""
+    return f"{100 * share:.1f} %" if abs(share) >= 0.0005 or share == 0 else f"{100 * share:.1g} %"
+
+
+def whole(share: float | None) -> str:
+    """A share in whole per cent, as confidence is named."""
+    return f"{100 * (share or 0):.0f} %"
+
+
+def small(number: float) -> str:
+    """A number to three decimals, or a tiny one to two digits."""
+    return f"{number:.3f}" if number >= 0.001 or number == 0 else f"{number:.2g}"
+
+
+def probability(p: float) -> str:
+    """A probability, to four digits."""
+    return f"{p:.4g}"
+
+
+def p_value(p: float, draws: int) -> str:
+    """A p-value, no finer than the draws can tell."""
+    least = 1 / (draws + 1)
+    return f"≤ {least:.1g}" if p <= least else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
+def rounded(noise: str) -> str:
+    """A noise as Python would write it, its numbers to four digits."""
+    return re.sub(r"\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.4g}", noise)

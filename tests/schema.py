@@ -1,0 +1,80 @@
+"""The fields of an audit's JSON as a document, from the dataclasses themselves: python -m tests.schema"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_type_hints
+
+from trustcal.auditing import Audit
+from trustcal.auditing.record import VERSION
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "audit-schema.md"
+
+HEAD = f"""# The JSON of an audit
+
+`Audit.to_json()` and `trustcal audit --json` write one object, and `Audit.from_json` reads it back. Beside the fields
+below it holds `"trustcal": "Audit"` and `"version": {VERSION}`. The version rises when a field changes its meaning or
+goes; readers should refuse a version that they do not know. A tuple is a JSON array, None is null, and no number is NaN
+or infinite. All losses and errors are shares between 0 and 1, unless they say otherwise.
+
+This page is made from the code by `python -m tests.schema`; a test compares the two.
+"""
+
+
+def document() -> str:
+    """The page: Audit first, then what it is made of, in order of first use."""
+    kinds: list[type] = [Audit]
+    for kind in kinds:
+        for hint in get_type_hints(kind).values():
+            kinds += [part for part in dict.fromkeys(_parts(hint)) if part not in kinds]
+    return HEAD + "".join(_section(kind) for kind in kinds)
+
+
+def _parts(hint: Any) -> list[type]:
+    if is_dataclass(hint) and isinstance(hint, type):
+        return [hint]
+    return [part for argument in get_args(hint) for part in _parts(argument)]
+
+
+def _section(kind: type) -> str:
+    hints, about = get_type_hints(kind), _field_docstrings(kind)
+    first = (inspect.getdoc(kind) or "").splitlines()[0]
+    rows = "".join(
+        f"| `{field.name}` | {_named(hints[field.name])} | {about[field.name]} |\n" for field in fields(kind)
+    )
+    return f"\n## {kind.__name__}\n\n{first}\n\n| field | type | meaning |\n| --- | --- | --- |\n{rows}"
+
+
+def _named(hint: Any) -> str:
+    if isinstance(hint, UnionType):
+        return " or ".join(_named(option) for option in get_args(hint))
+    arguments = get_args(hint)
+    if Ellipsis in arguments:
+        return f"list of {_named(arguments[0])}"
+    if arguments:
+        return f"[{', '.join(_named(argument) for argument in arguments)}]"
+    if is_dataclass(hint) and isinstance(hint, type):
+        return f"[{hint.__name__}](#{hint.__name__.lower()})"
+    return {"float": "number", "int": "integer", "str": "text", "bool": "true or false", "NoneType": "null"}[
+        hint.__name__
+    ]
+
+
+def _field_docstrings(kind: type) -> dict[str, str]:
+    (body,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for field, text in zip(body.body, body.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            assert isinstance(field.target, ast.Name)
+            found[field.target.id] = " ".join(ast.literal_eval(text.value).split()).replace("|", "\\|")
+    return found
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(document())
