@@ -1,0 +1,84 @@
+"""Pictures of `plots` as SVG inside a page: small, in the page's own colours and fonts, the same bytes every time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+from typing import TYPE_CHECKING, Final, final
+
+from trustcal.report import plots
+
+if TYPE_CHECKING:
+    from trustcal.auditing import Audit
+
+COLOURS: Final = {
+    plots.INK: "var(--ink)",
+    plots.SOFT: "var(--soft)",
+    plots.LINE: "var(--line)",
+    plots.NOW: "var(--now)",
+    plots.AFTER: "var(--after)",
+    plots.TOTAL: "var(--total)",
+    plots.FILL: "var(--fill)",
+}
+WIDTH: Final = 5.2
+"""Inches: nearly a phone's width, so that letters need not be scaled down there."""
+
+
+@final
+@dataclass(frozen=True)
+class Frame:
+    """Where the axes stand in the picture, in its own units: what a script needs to draw on top of it."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    highest: float
+    """The value at the top; at the bottom it is 0."""
+
+
+def drawing(draw: plots.Picture, audit: Audit, height: float, name: str, label: str) -> tuple[str, Frame]:
+    """A picture as an svg element with this name and, for those who cannot see it, this label."""
+    from matplotlib.figure import Figure
+    from matplotlib.style import context
+
+    # The user's own matplotlibrc is for the user's own figures: here the same audit gives the same bytes.
+    settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 10, "axes.labelsize": 10}
+    with context(["default", settings]):
+        figure = Figure(figsize=(WIDTH, height), layout="constrained")
+        ax = draw(audit, figure.subplots())
+        text = StringIO()
+        figure.savefig(
+            text, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        )
+        box = ax.get_position()
+    wide, high = 72 * WIDTH, 72 * height
+    ends = (box.x0 * wide, box.x1 * wide, (1 - box.y1) * high, (1 - box.y0) * high, ax.get_ylim()[1])
+    frame = Frame(*map(float, ends))
+    return _inline(text.getvalue(), wide, high, name, label), frame
+
+
+def _inline(text: str, wide: float, high: float, name: str, label: str) -> str:
+    """The drawing without what only a file needs: prolog, namespaces (which look like addresses), fonts, names."""
+    body = text[text.index(">", text.index("<svg")) + 1 :]
+    body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>", "", body, flags=re.DOTALL)
+    used = set(re.findall(r"url\(#([^)]+)\)", body)) | set(re.findall(r'href="#([^"]+)"', body))
+
+    def tag(found: re.Match[str]) -> str:
+        """Only tags are changed, never the words between them, which may be the user's."""
+        changed = re.sub(
+            r' id="([^"]+)"', lambda i: f' id="{name}-{i[1]}"' if i[1] in used or "series" in i[1] else "", found[0]
+        )
+        changed = re.sub(r"url\(#|xlink:href=\"#", lambda start: f"{start[0].removeprefix('xlink:')}{name}-", changed)
+        changed = re.sub(r"font-size: [^;\"]*; |font-family: [^;\"]*; ", "", changed)
+        changed = re.sub(r" transform=\"rotate\(-?0 [^\"]*\"", "", changed)
+        changed = re.sub(r"(\d\.\d\d)\d+", r"\1", changed)
+        return re.sub("|".join(COLOURS), lambda colour: COLOURS[colour[0]], re.sub(r"\s+", " ", changed))
+
+    body = re.sub(r">\s+<", "><", re.sub(r"<[^>]*>", tag, body))
+    return (
+        f'<svg class="picture" id="{name}" role="img" aria-label="{escape(label)}" viewBox="0 0 {wide:g} {high:g}">'
+        f"{body.strip()}"
+    )

@@ -1,0 +1,157 @@
+"""An audit as one HTML page that needs nothing else.  Words of the user's data are escaped wherever they appear."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import TYPE_CHECKING
+
+from trustcal.report import plots
+from trustcal.report.advice import meaning
+from trustcal.report.drawing import Frame, drawing
+from trustcal.report.tables import figures, groups_table, guarantee, measures_table, methods_table, reading
+from trustcal.report.words import fine, rounded, small, verdict, where, whole
+
+if TYPE_CHECKING:
+    from trustcal.auditing import Audit
+
+EXAMPLE = (("do not act", 0, 0), ("act", -1, 3))
+"""The payoffs to begin with where the user gave none."""
+
+
+def page(audit: Audit, title: str) -> str:
+    """The whole page.  O(size of the audit)."""
+    from trustcal import __version__
+
+    profile, frame = drawing(
+        plots.loss_profile, audit, 3.1, "profile", "The loss at every threshold, now and after the fix"
+    )
+    sections = [
+        _verdict(audit),
+        figures(audit),
+        _section("What does this mean?", "For those who decide by these predictions.", meaning(audit)),
+        _explorer(audit, profile),
+        _section("The measures", _measures_lead(audit), f'<div class="card">{measures_table(audit)}</div>'),
+        _pictures(audit),
+    ]
+    if audit.groups:
+        sections.append(_groups(audit))
+    if audit.methods is not None:
+        sections.append(_methods(audit))
+    if audit.guarantee is not None:
+        sections.append(_section("What noise promises", "A theorem, whatever the outcomes will be.", guarantee(audit)))
+    sections.append(_section("What was read", "", f'<div class="card">{reading(audit)}</div>'))
+    return Template(_file("page.html")).substitute(
+        title=escape(title),
+        about=escape(_about(audit)),
+        style=_file("page.css"),
+        sections="\n".join(sections).replace(" %", "\u00a0%"),  # a number and its unit stay on one line
+        version=escape(__version__),
+        data=_data(audit, frame),
+        script=_file("page.js"),
+    )
+
+
+def _file(name: str) -> str:
+    return (files("trustcal.report") / name).read_text(encoding="utf-8").strip()
+
+
+def _verdict(audit: Audit) -> str:
+    kind = "verdict calm" if fine(audit) else "verdict"
+    return f'<section class="{kind}" aria-label="verdict"><p>{escape(verdict(audit))}</p></section>'
+
+
+def _about(audit: Audit) -> str:
+    rows = "A known law" if audit.rows is None else f"{audit.rows:,} rows"
+    source = "" if audit.read is None else f" of {audit.read.source}"
+    values = f"{audit.values:,} distinct prediction{'s' * (audit.values != 1)}"
+    return f"{rows}{source}, {values}. It happens {100 * audit.base_rate:.1f} % of the time."
+
+
+def _section(heading: str, lead: str, body: str) -> str:
+    below = f'<p class="lead">{escape(lead)}</p>' if lead else ""
+    return f"<section><h2>{escape(heading)}</h2>{below}{body}</section>"
+
+
+def _measures_lead(audit: Audit) -> str:
+    on = "" if audit.cells is None else f" The last two are taken {where(audit.cells)}, each at its mean prediction."
+    if audit.inference is None:
+        return f"0 is perfect, for all of them.{on}"
+    return (
+        "0 is perfect, for all of them. Grey is what a perfect model shows by chance in 19 of 20 samples of this size. "
+        f"The bar is the {whole(audit.inference.level)} interval for the law behind the rows.{on}"
+    )
+
+
+def _explorer(audit: Audit, profile: str) -> str:
+    series = [("now", "now")]
+    if audit.fix is not None:
+        series += [("after", "after the noise"), ("total", "after, with its cost in sharpness")]
+    toggles = "".join(
+        f'<label><input type="checkbox" data-series="{name}" checked><i class="swatch {name}"></i>{words}</label>'
+        for name, words in series
+    )
+    results = "".join(
+        f'<tr><td><i class="swatch {name}"></i>Loses {words}</td><td><output id="loss-{name}"></output></td></tr>'
+        for name, words in series
+    )
+    noise = (
+        ""
+        if audit.fix is None
+        else f'<p class="note">The noise: {escape(rounded(audit.fix.noise))}. It moves a prediction by '
+        f"{audit.fix.moved:.3g} on average.</p>"
+    )
+    return Template(_file("explorer.html")).substitute(profile=profile, toggles=toggles, results=results, noise=noise)
+
+
+def _pictures(audit: Audit) -> str:
+    reliability, _ = drawing(
+        plots.reliability, audit, 4.8, "reliability", "Predictions against how often they came true"
+    )
+    movement, _ = drawing(plots.movement, audit, 4.4, "movement", "Where predictions must move to become calibrated")
+    band = "" if audit.curve.lower is None else " The band is the 95 % interval of each frequency."
+    return Template(_file("pictures.html")).substitute(
+        reliability=reliability, movement=movement, band=band, distance=small(audit.dtc_upper)
+    )
+
+
+def _groups(audit: Audit) -> str:
+    lead = "The same measures for each group by itself."
+    if audit.inference is not None:
+        lead += " Grey is what chance alone would show; small groups show more of it."
+    return _section("Group by group", lead, f'<div class="card">{groups_table(audit)}</div>')
+
+
+def _methods(audit: Audit) -> str:
+    assert audit.methods is not None
+    words = f"<p><b>{escape(audit.methods.recommendation)}</b> {escape(audit.methods.reason)}</p>"
+    lead = f"Each judged on rows that it has not seen: {audit.methods.folds} folds of {audit.methods.rows:,} rows."
+    body = f'{words}<div class="card">{methods_table(audit.methods)}</div>'
+    return _section("What could be done", lead, body)
+
+
+def _data(audit: Audit, frame: Frame) -> str:
+    """What the script needs, as JSON that no character of can end the script element."""
+    fix, problem = audit.fix, audit.problem
+    rows = (
+        EXAMPLE
+        if problem is None
+        else tuple((name, *pays) for name, pays in zip(problem.actions, problem.payoff, strict=True))
+    )
+    data = {
+        "start": audit.worst_threshold.threshold,
+        "curve": {"p": audit.curve.p, "p_hat": audit.curve.p_hat, "mass": audit.curve.mass},
+        "fix": None
+        if fix is None
+        else {
+            "thresholds": [round(mu, 9) for mu in fix.thresholds],
+            "regret": [round(loss, 9) for loss in fix.regret],
+            "total": [round(loss, 9) for loss in fix.total],
+        },
+        "frame": {name: round(getattr(frame, name), 4) for name in ("left", "right", "top", "bottom", "highest")},
+        "payoff": rows,
+    }
+    text = json.dumps(data, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,163 @@
+"""The page and its pictures: whole, escaped, the same every time, and without a single address."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import trustcal as tc
+from trustcal.auditing import Audit
+from trustcal.report import plots
+from trustcal.report.page import page
+
+WICKED = """</script><script>alert('1')</script> "double" 'single' & <img src=x onerror=alert(2)> $title 1.23456"""
+VOID = {"meta", "link", "input", "br", "path", "use", "rect", "circle", "line", "stop"}
+
+
+class Elements(HTMLParser):
+    """Counts elements, checks that they are closed, and keeps the ids."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.scripts = 0
+        self.attributes: list[tuple[str, str]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.scripts += tag == "script"
+        self.attributes += [(name, value or "") for name, value in attrs]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(3)
+    p = rng.random(n)
+    return rng.random(n) < p**1.7, p
+
+
+@pytest.fixture(scope="module")
+def full() -> Audit:
+    y, p = rows(800)
+    q = tc.Predictor.from_samples(y, p)
+    from trustcal.comparing import compare
+
+    return tc.audit(
+        q,
+        problem=tc.DecisionProblem([[0, 0], [-1, 2]], ["wait", WICKED]),
+        groups={WICKED: q, "known": tc.Predictor([0.2, 0.7], [0.5, 0.5], [0.1, 0.2])},
+        comparison=compare(q, rng=0),
+        draws=19,
+        rng=0,
+    )
+
+
+LAWS = {
+    "one value": tc.Predictor([0.3], [1.0], [0.5]),
+    "calibrated": tc.Predictor([0.3], [1.0], [0.3]),
+    "at the ends": tc.Predictor([0.0, 1.0], [0.5, 0.5], [0.25, 0.25]),
+    "rain": tc.Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0]),
+    "neighbours": tc.Predictor([0.5, 0.5 + 1e-15], [0.5, 0.5], [0.5, 0.0]),
+    "certain": tc.Predictor([0.0], [1.0], [0.0]),
+    "all wrong": tc.Predictor([0.0, 1.0], [0.5, 0.5], [0.5, 0.0]),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_degenerate_laws_have_a_page(law: str) -> None:
+    text = page(tc.audit(LAWS[law]), "t")
+    elements = Elements()
+    elements.feed(text)
+    assert elements.open == []
+    assert "nan" not in re.sub(r"<style>.*?</style>|<script.*?</script>", "", text, flags=re.DOTALL).lower().split()
+
+
+def test_one_row_has_a_page() -> None:
+    assert "1 rows" in page(tc.audit([1], [0.5], draws=9, rng=0), "t")
+
+
+def test_the_page_is_whole_and_holds_no_address(full: Audit) -> None:
+    text = page(full, "t")
+    elements = Elements()
+    elements.feed(text)
+    assert elements.open == []
+    assert sorted(elements.ids) == sorted(set(elements.ids))
+    assert "http" not in text.replace("http-equiv", "")
+    assert "url(" not in text.replace("url(#", "")
+    sources = [value for name, value in elements.attributes if name in ("src", "href", "action", "srcset", "data")]
+    assert all(value == "data:," or value.startswith("#") for value in sources)
+    assert len(text) < 400_000
+
+
+def test_every_word_of_the_user_is_escaped(full: Audit) -> None:
+    text = page(full, WICKED)
+    elements = Elements()
+    elements.feed(text)
+    assert elements.scripts == 2  # the data and the script of the page itself
+    assert "<img" not in text
+    assert not [name for name, _ in elements.attributes if name.startswith("on")]
+    assert text.count("$title 1.23456") >= 3  # shown as it was written: title, heading, group
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert data is not None
+    assert json.loads(data[1])["payoff"][1][0] == WICKED
+
+
+def test_the_same_audit_gives_the_same_bytes_whatever_matplotlib_is_set_to(full: Audit, tmp_path: Path) -> None:
+    full.to_html(tmp_path / "a.html", title="t")
+    with mpl.rc_context({"font.size": 30, "svg.hashsalt": "other", "lines.linewidth": 9, "axes.grid": True}):
+        before = dict(mpl.rcParams)
+        Audit.from_json(full.to_json()).to_html(tmp_path / "b.html", title="t")
+        assert dict(mpl.rcParams) == before
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_the_page_shows_the_numbers_of_the_audit(full: Audit) -> None:
+    text = page(full, "t").replace("\u00a0", " ")
+    assert full.inference is not None
+    for entry in full.inference.measures:
+        assert f"<b>{entry.value:.4f}</b>" in text
+        assert f"{entry.lower:.4f} – {entry.upper:.4f}" in text
+    assert full.guarantee is not None
+    assert full.guarantee.source in text
+    assert full.methods is not None
+    for method in full.methods.methods[1:]:
+        assert f"<td>{method.name}</td>" in text
+
+
+def test_a_page_that_cannot_be_written_is_refused(full: Audit, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="does not exist"):
+        full.to_html(tmp_path / "nowhere" / "a.html")
+
+
+# --- the pictures, for notebooks and papers
+
+
+@pytest.mark.parametrize("draw", [plots.reliability, plots.loss_profile, plots.movement, plots.groups, plots.methods])
+def test_a_picture_draws_on_the_axes_it_is_given(draw: plots.Picture, full: Audit) -> None:
+    ax = Figure().subplots()
+    assert draw(full, ax) is ax
+    assert ax.has_data()
+
+
+def test_the_profile_is_drawn_exactly(full: Audit) -> None:
+    ax = plots.loss_profile(full, Figure().subplots())
+    now = next(line for line in ax.lines if line.get_label() == "now")
+    mu, loss = (np.asarray(data) for data in now.get_data())
+    y, p = rows(800)
+    q = tc.Predictor.from_samples(y, p).coarsen(full.cells or 1)
+    inside = (mu > 0.2) & (mu < 0.3)
+    assert loss[inside] == pytest.approx([100 * tc.threshold(t).swap_regret(q) for t in mu[inside]], abs=1e-9)
+    assert np.max(loss) == pytest.approx(100 * full.worst_threshold.loss)
