@@ -1,0 +1,203 @@
+"""The page in a browser: what its script shows is what the audit says, offline, on a phone, whatever the title."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import trustcal as tc
+from trustcal.auditing import Audit
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="the browser tests need playwright: pip install playwright"
+)
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="the browser tests need Chromium, and none is installed")
+
+TITLE = 'Who pays? <script>document.title="owned"</script> & "quotes"'
+PAYOFF = ((0.0, 0.0), (-100.0, 300.0), (-40.0, 150.0))
+
+
+@pytest.fixture(scope="module")
+def audit() -> Audit:
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 2, 1500)
+    y = rng.random(1500) < p**1.6
+    names = ["wait", 'treat "now" </script><script>document.title="owned"</script>', "watch <b>"]
+    half = rng.random(1500) < 0.5
+    groups = {"<i>odd</i>": half, "even": ~half}
+    return tc.audit(
+        y,
+        p,
+        problem=tc.DecisionProblem(PAYOFF, names),
+        groups={name: tc.Predictor.from_samples(y[of], p[of]) for name, of in groups.items()},
+        draws=19,
+        rng=0,
+    )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+    arguments += ["--disable-background-networking", "--disable-component-update"]
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(audit: Audit, browser: Any, tmp_path: Path) -> Iterator[Any]:
+    """The page, opened; at the end nothing may have gone wrong, and nothing been asked for beside the file."""
+    file = tmp_path / "page.html"
+    audit.to_html(file, title=TITLE)
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto(file.as_uri())
+    yield page
+    page.close()
+    assert [url for url in asked if url != file.as_uri() and url != "data:,"] == []
+    assert said == []
+
+
+def share(page: Any, name: str) -> float:
+    """A loss that the page shows, per cent, as a share."""
+    return float(page.inner_text(f"#{name}").replace("%", "")) / 100
+
+
+def assert_shown(page: Any, audit: Audit, mu: float) -> None:
+    assert audit.fix is not None
+    half = 0.00051  # one decimal of a per cent
+    assert share(page, "loss-now") == pytest.approx(float(audit.curve.loss(mu)), abs=half)
+    assert share(page, "reversed") == pytest.approx(float(audit.curve.reversed(mu)), abs=half)
+    assert share(page, "loss-after") == pytest.approx(float(audit.fix.loss(mu)), abs=half)
+    assert share(page, "loss-total") == pytest.approx(float(audit.fix.loss(mu, total=True)), abs=half)
+
+
+def test_the_page_begins_with_the_worst_threshold(opened: Any, audit: Audit) -> None:
+    mu = audit.worst_threshold.threshold
+    assert float(opened.input_value("#threshold")) == pytest.approx(mu, abs=1e-4)
+    assert share(opened, "loss-now") == pytest.approx(audit.worst_threshold.loss, abs=0.00051)
+    assert_shown(opened, audit, mu)
+
+
+def test_dragging_typing_and_keys_move_the_threshold(opened: Any, audit: Audit) -> None:
+    opened.locator("#profile").scroll_into_view_if_needed()
+    box = opened.locator("#profile").bounding_box()
+    y = box["y"] + box["height"] / 2
+    opened.mouse.move(box["x"] + 0.3 * box["width"], y)
+    opened.mouse.down()
+    seen = []
+    for part in (0.4, 0.5, 0.75):
+        opened.mouse.move(box["x"] + part * box["width"], y)
+        seen.append(float(opened.input_value("#threshold")))
+        assert_shown(opened, audit, seen[-1])
+    opened.mouse.up()
+    assert seen == sorted(seen)
+    assert seen[2] - seen[1] == pytest.approx(0.25 * box["width"] / frame_width(opened), abs=0.002)
+    opened.mouse.move(box["x"] + 0.2 * box["width"], y)  # not held down any more
+    assert float(opened.input_value("#threshold")) == seen[2]
+
+    for mu in (0.0, 0.125, 0.6, 1.0):
+        opened.fill("#threshold", str(mu))
+        assert_shown(opened, audit, mu)
+    opened.fill("#ratio", "4")
+    assert float(opened.input_value("#threshold")) == 0.2
+    assert_shown(opened, audit, 0.2)
+    opened.focus("#slider")
+    opened.keyboard.press("ArrowRight")
+    assert float(opened.input_value("#threshold")) == pytest.approx(0.201)
+    assert_shown(opened, audit, 0.201)
+    opened.fill("#threshold", "1.5")
+    assert opened.get_attribute("#threshold", "aria-invalid") == "true"
+    assert_shown(opened, audit, 0.201)
+
+
+def frame_width(page: Any) -> float:
+    """Pixels from threshold 0 to threshold 1."""
+    script = (
+        "() => { const f = JSON.parse(document.getElementById('data').textContent).frame; return f.right - f.left; }"
+    )
+    units, view = page.evaluate(script), page.evaluate("document.getElementById('profile').viewBox.baseVal.width")
+    return float(units / view * page.locator("#profile").bounding_box()["width"])
+
+
+def test_a_payoff_table_costs_what_the_audit_says(opened: Any, audit: Audit) -> None:
+    assert audit.problem is not None
+    answer = opened.locator("#payoff-answer")
+    assert float(answer.get_attribute("data-now")) == pytest.approx(audit.problem.swap_regret, abs=1e-9)
+    table = [list(row) for row in PAYOFF]
+    for action, y, value in ((1, 0, -300.0), (1, 1, 100.0), (2, 1, 12.5), (0, 0, 20.0)):
+        table[action][y] = value
+        opened.locator("#payoff-rows tr").nth(action).locator("input").nth(1 + y).fill(str(value))
+        problem = tc.DecisionProblem(table)
+        expected = problem.weights @ audit.curve.regret(problem.thresholds)
+        assert float(answer.get_attribute("data-now")) == pytest.approx(float(expected), abs=1e-9)
+    opened.locator("#payoff-rows tr").nth(0).locator("input").nth(1).fill("")
+    assert "needs two numbers" in answer.inner_text()
+    opened.click("#payoff-more")
+    assert opened.locator("#payoff-rows tr").count() == 4
+
+
+def test_series_can_be_hidden_and_shown(opened: Any) -> None:
+    for name in ("now", "after", "total"):
+        line, box = opened.locator(f"#profile-series-{name}"), opened.locator(f'input[data-series="{name}"]')
+        assert line.is_visible()
+        box.uncheck()
+        assert not line.is_visible()
+        box.check()
+        assert line.is_visible()
+
+
+def test_what_the_user_wrote_is_text(opened: Any, audit: Audit) -> None:
+    assert opened.title() == TITLE
+    assert opened.inner_text("h1") == TITLE
+    assert audit.problem is not None
+    assert opened.locator("#payoff-rows tr").nth(1).locator("input").nth(0).input_value() == audit.problem.actions[1]
+    assert opened.get_by_text("<i>odd</i>", exact=True).count() == 1
+    assert opened.locator("main i:not(.swatch), main script").count() == 0
+
+
+def test_no_width_scrolls_sideways_in_light_or_dark(opened: Any) -> None:
+    for width in (360, 390, 700, 900, 1280):
+        opened.set_viewport_size({"width": width, "height": 800})
+        assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    for scheme in ("light", "dark"):
+        opened.emulate_media(color_scheme=scheme)
+        style = "getComputedStyle(document.body)"
+        ink, paper = opened.evaluate(f"[{style}.color, {style}.backgroundColor]")
+        label = opened.locator("#reliability text").first.evaluate("node => getComputedStyle(node).fill")
+        assert (brightness(ink) > brightness(paper)) == (scheme == "dark")
+        assert (brightness(label) > brightness(paper)) == (scheme == "dark")
+
+
+def brightness(colour: str) -> float:
+    return sum(map(float, colour.removeprefix("rgb(").removesuffix(")").split(",")))
+
+
+def test_it_prints(opened: Any, tmp_path: Path) -> None:
+    opened.pdf(path=str(tmp_path / "page.pdf"), format="A4")
+    assert (tmp_path / "page.pdf").stat().st_size > 10_000
+
+
+def test_a_calibrated_law_has_a_page_too(browser: Any, tmp_path: Path) -> None:
+    tc.audit(tc.Predictor([0.25, 0.5], [0.5, 0.5], [0.125, 0.25])).to_html(tmp_path / "calm.html")
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto((tmp_path / "calm.html").as_uri())
+    page.fill("#threshold", "0.5")
+    assert page.inner_text("#loss-now") == "0.0\u00a0%"
+    assert page.locator("#loss-after").count() == 0
+    assert said == []
+    page.close()
