@@ -284,8 +284,8 @@ def test_chance_explains_what_a_perfect_model_shows_and_not_what_a_bad_one_does(
     p = rng.random(250)
     perfect, bad = (tc.audit(rng.random(250) < truth, p, draws=39, rng=0) for truth in (p, p**4))
     assert verdict(perfect).startswith(
-        "There is no evidence against these predictions: this much miscalibration is what a perfect model would show by "
-        "chance with 250 rows."
+        "There is no evidence against these predictions: this much miscalibration is what a perfect model would show "
+        "by chance with 250 rows."
     )
     assert "By chance alone it would be about" in verdict(bad)
     assert perfect.inference is not None
