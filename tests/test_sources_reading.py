@@ -116,6 +116,14 @@ def test_what_is_refused(source: Any, options: dict[str, Any], message: str) -> 
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    "source", [FRAME, pl.LazyFrame(FRAME), pa.Table.from_pandas(FRAME)], ids=["pandas", "lazy", "arrow"]
+)
+def test_columns_that_look_swapped(source: Any) -> None:
+    with pytest.raises(ValueError, match=r"look swapped\. Exchange column 'p' and column 'y'"):
+        tc.read(source, prediction="y", outcome="p", drop_invalid=True)
+
+
 def test_missing_values_of_pandas() -> None:
     frame = pd.DataFrame({"p": [0.5, 0.25, None, 0.5], "y": [True, pd.NA, False, False], "g": ["a", None, "a", pd.NA]})
     found = reading(frame, by="g", drop_invalid=True)

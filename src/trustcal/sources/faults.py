@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import final
 
+from trustcal.sources.columns import Columns
+
 WORDS = {
     "missing": "without a prediction",
     "nan": "with the prediction NaN",
@@ -44,6 +46,15 @@ class Faults:
     def __str__(self) -> str:
         counts = [(WORDS[field.name], getattr(self, field.name)) for field in fields(self)]
         return ", ".join(f"{count:,} {words}" for words, count in counts if count) or "no row at fault"
+
+
+def swapped(title: str, columns: Columns) -> ValueError:
+    """The error for outcomes that are all fractions beside predictions that are all 0 or 1."""
+    outcome, prediction = f"column {columns.outcome!r}", f"column {columns.prediction!r}"
+    return ValueError(
+        f"{title}: outcomes must be 0 or 1, but {outcome} holds fractions while {prediction} holds only 0 and 1: the "
+        f"two look swapped. Exchange {outcome} and {prediction}."
+    )
 
 
 def refusal(title: str, rows: int, faults: Faults, first: Sequence[str]) -> ValueError:

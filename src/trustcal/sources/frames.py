@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.sources.counting import DEFAULT, Counted, Group, Request, refuse_many_groups, too_many
-from trustcal.sources.faults import Faults, refusal
+from trustcal.sources.faults import Faults, refusal, swapped
 from trustcal.sources.outcomes import as_label, decoded, refuse_third_label
 from trustcal.sources.tallies import Pile, tallied
 
@@ -188,6 +188,10 @@ def _classified(keys: nw.DataFrame[Any], request: Request, title: str, resolutio
     total = int(n.sum())
     if total == 0:
         raise ValueError(f"{title}: there must be at least one row, but there is none.")
+    if counted.outcome == counted.total > 0 and keys["y"].dtype.is_numeric():
+        labels, none = _floats(keys["y"])
+        if (((p == 0) | (p == 1)) & (labels >= 0) & (labels <= 1) & ~none).all():
+            raise swapped(title, columns)
     if counted.total and not request.drop_invalid:
         raise refusal(title, total, counted, _examples(keys, first[:3], columns.prediction, columns.outcome))
     if not sound.any():

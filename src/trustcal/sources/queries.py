@@ -17,7 +17,7 @@ import numpy as np
 
 from trustcal.sources.counting import DEFAULT, GROUPS, Counted, Group, Request, refuse_many_groups, too_many
 from trustcal.sources.expressions import KINDS, rows_sql
-from trustcal.sources.faults import Faults, refusal
+from trustcal.sources.faults import Faults, refusal, swapped
 from trustcal.sources.files import Table, literal, quoted
 from trustcal.sources.outcomes import refuse_third_label
 from trustcal.sources.tallies import FloatArray, Pile, tallied
@@ -62,6 +62,8 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
     total, faults = sum(kinds), Faults(**dict(zip(KINDS[1:], kinds[1:], strict=True)))
     if total == 0:
         raise ValueError(f"{table.title}: there must be at least one row, but there is none.")
+    if faults.outcome == faults.total > 0 and _swapped(run, rows):
+        raise swapped(table.title, request.columns)
     if faults.total and not request.drop_invalid:
         raise refusal(table.title, total, faults, _first_offenders(table, run, request))
     if not kinds[0]:
@@ -164,6 +166,12 @@ def _ranges(run: Run, sound: str, slices: int) -> Iterator[str]:
 def _filled(fetched: Any) -> FloatArray:
     """What DuckDB fetched as float64; the sum over no rows is 0."""
     return np.asarray(np.ma.filled(fetched, 0), dtype=np.float64)
+
+
+def _swapped(run: Run, rows: str) -> bool:
+    """Whether every prediction is 0 or 1 and every outcome a number from 0 to 1: then the columns were confused."""
+    one = "p IN (0, 1) AND coalesce(TRY_CAST(label AS DOUBLE) BETWEEN 0 AND 1, false)"
+    return bool(run(f"SELECT bool_and({one}) FROM ({rows})").fetchall()[0][0])
 
 
 def _first_offenders(table: Table, run: Run, request: Request, count: int = 3) -> list[str]:
