@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from trustcal.report.console import display, plain_text
 
 if TYPE_CHECKING:
     from trustcal.comparing import Comparison, Row
@@ -19,19 +22,12 @@ WIDTH = 88
 
 def show(comparison: Comparison) -> None:
     """Print the comparison: with colours in a terminal, as plain text elsewhere."""
-    console = Console(highlight=False)
-    if console.is_terminal:
-        console.print(_page(comparison, box.SIMPLE), width=min(console.width, WIDTH))
-    else:
-        console.file.write(plain(comparison) + "\n")
+    display(partial(_page, comparison), WIDTH)
 
 
 def plain(comparison: Comparison) -> str:
     """The comparison as plain text."""
-    console = Console(width=WIDTH, color_system=None, highlight=False)
-    with console.capture() as capture:
-        console.print(_page(comparison, box.ASCII2))
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return plain_text(partial(_page, comparison), WIDTH)
 
 
 def _page(comparison: Comparison, frame: box.Box) -> RenderableType:
