@@ -1,6 +1,6 @@
 """Do the tests keep their level, what do they find, and how often do bounds and intervals cover the truth?
 
-    python -m benchmarks.inference                              # some two minutes; --repeat 4 for four times as many
+    python -m benchmarks.inference                              # under three minutes; --repeat 4 for four times as many
 
 Level: calibrated predictors of 60 rows on ten values and of 300 rows on continuous ones, 300 of each, 19 draws a test.
 Power: 500 fixed continuous predictions, 999 draws for each statistic's null law, 200 sets of outcomes an alternative.
