@@ -65,6 +65,7 @@ def expected_failures(estimator: object) -> dict[str, str]:
     return {} if estimator.payoff is None else {"check_classifiers_train": ACTION}
 
 
+@pytest.mark.sklearn_check
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         NoiseSmoother(),
