@@ -9,7 +9,7 @@ demo: .venv/installed
 	$(BIN)/trustcal demo
 
 test: .venv/installed-dev
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check

@@ -407,7 +407,7 @@ def test_demo_command(capsys: pytest.CaptureFixture[str]) -> None:
         (["audit", "RAIN", "-p", "rained", "-y", "forecast"], "Exchange column 'forecast' and column 'rained'"),
         (["audit", "RAIN", "-p", "rained", "-y", "rained"], "must be different columns"),
         (["audit", "RAIN", "-p", "forecast", "-y", "rained", "--payoff", "RAIN"], "action,0,1"),
-        (["audit", "RAIN", "-p", "forecast"], "required: -y/--outcome (see trustcal audit --help)"),
+        (["audit", "RAIN", "-p", "forecast"], "say which column is the outcome"),
         (["audit"], "required"),
         (["audits"], "invalid choice"),
         ([], "required: COMMAND"),

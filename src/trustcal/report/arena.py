@@ -62,11 +62,10 @@ def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Any =
             style = "-" if line.side == "≤" else "--"
             ax.plot(ends, [line.constant * T**line.exponent for T in ends], style, color="0.7", linewidth=1, zorder=0)
             text = f"T^{line.exponent:.3g} {line.side}"
-            ax.annotate(
-                text, (ends[1], line.constant * ends[1] ** line.exponent), fontsize="x-small", color="0.4", ha="right"
-            )
+            end = (ends[1], line.constant * ends[1] ** line.exponent)
+            ax.annotate(text, end, (4, 0), textcoords="offset points", fontsize="x-small", color="0.4", va="center")
     ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel=f"{MEASURES[measure]}, worst adversary")
-    ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.08, 1), frameon=False)
     return ax
 
 
