@@ -65,6 +65,7 @@ def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Any =
             end = (ends[1], line.constant * ends[1] ** line.exponent)
             ax.annotate(text, end, (4, 0), textcoords="offset points", fontsize="x-small", color="0.4", va="center")
     ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel=f"{MEASURES[measure]}, worst adversary")
+    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.08, 1), frameon=False)
     return ax
 
