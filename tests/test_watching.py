@@ -352,23 +352,41 @@ def test_outcomes_may_come_later_and_pairs_keep_the_order_of_predictions(tmp_pat
     then = ["a,,1", "a,,1", "d,0.4,", ",0.5,1", "e,,", "f,0.6,0"]
     file.write_text("\n".join([*first, *then]) + "\n")
     report = watched(file, state, row_id="id")
-    assert monitor_in(state).to_json() == fed([(0.1, 1), (0.2, 0), (0.3, 1), (0.6, 0)]).to_json()
+    assert monitor_in(state).to_json() == fed([(0.1, 1), (0.2, 0), (0.3, 1)]).to_json()
     assert told(report) == {
         "outcome without prediction": [6, 7, 10],
         "repeated prediction": [8],
         "no id": [12],
         "bad prediction": [13],
-        "outcome given up": [11],
     }
-    assert (report.waiting, report.unanswered) == (0, 0)
+    assert (report.waiting, report.unanswered) == (2, 1)  # d for its outcome, f for its turn
+    file.write_text("\n".join([*first, *then, "d,,1"]) + "\n")
+    report = watched(file, state, row_id="id")
+    assert monitor_in(state).to_json() == fed([(0.1, 1), (0.2, 0), (0.3, 1), (0.4, 1), (0.6, 0)]).to_json()
+    assert (report.faults.total, report.waiting) == (6, 0)
+
+
+def test_the_end_of_a_stream_does_not_select_by_outcome(tmp_path: Path) -> None:
+    """Of a calibrated stream frauds are known at once, honest payments 1000 rows later: it ends without an alarm."""
+    rng, file = np.random.default_rng(0), tmp_path / "rows.csv"
+    fraud = rng.random(2000) < 0.05
+    late = {t + 1000: f"{t},,0\n" for t in range(1000) if not fraud[t]}
+    now = {t: f"{t},,1\n" for t in range(2000) if fraud[t]}
+    file.write_text("id,p,y\n" + "".join(f"{t},0.05,\n{now.get(t, '')}{late.get(t, '')}" for t in range(2000)))
+    report = watched(file, row_id="id", pending=2000)
+    assert report.snapshot is not None
+    assert report.snapshot.alarm.alarmed_at is None
+    assert report.rounds == 1000 + int(np.argmin(fraud[1000:]))
+    assert report.rounds + report.waiting == 2000
+    assert report.faults.total == 0
 
 
 def test_at_most_so_many_predictions_wait(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     file.write_text("id,p,y\n" + "".join(f"{i},0.5,\n" for i in range(10)) + "0,,1\n9,,1\n")
     report = watched(file, row_id="id", pending=4)
-    assert report.faults.counts == {"outcome given up": 9, "outcome without prediction": 1}
-    assert report.rounds == 1
+    assert report.faults.counts == {"outcome given up": 6, "outcome without prediction": 1}
+    assert (report.rounds, report.waiting, report.unanswered) == (0, 4, 3)
 
 
 @given(st.permutations(range(12)), st.integers(0, 24))
@@ -385,7 +403,7 @@ def test_any_delay_gives_the_same_pairs_and_a_saved_queue_goes_on(order: list[in
 
 
 def test_waiting_predictions_are_in_the_state(tmp_path: Path) -> None:
-    """An interrupted watch keeps them; a finished one gives them up."""
+    """They stay there until their outcomes come, whether the watch was interrupted or came to the end."""
     file, state = tmp_path / "rows.csv", tmp_path / "state.json"
     file.write_text("p,y,id\n0.25,,a\n0.75,1,b\n")
     script = DRIVER.replace('outcome="y"', 'outcome="y", row_id="id"')

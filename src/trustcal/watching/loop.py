@@ -81,10 +81,6 @@ class _Watch:
             taken += self._taken(line, number)
         return self._sorted(taken)
 
-    def flush(self) -> list[Pair]:
-        """What waited, at the end of the stream."""
-        return self._sorted(self.waiting.flush())
-
     def _taken(self, line: bytes, number: int) -> Iterable[Pair | Fault]:
         try:
             text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r")
@@ -161,7 +157,8 @@ def watch(
 
     The stream is CSV with a header, or JSON lines; a row is a line.  With `follow` a file never ends, and a last line
     without its end waits for the rest.  With `row_id`, predictions and outcomes may come on separate lines of the same
-    id; at most `pending` predictions wait.  What is no row is counted, and the stream goes on.
+    id; at most `pending` predictions wait, also beyond the end of the stream, in the state.  What is no row is counted,
+    and the stream goes on.
 
     SIGINT and SIGTERM end it in order.  With `state`, everything counted and the place in the stream are saved there
     together, every `save_seconds` and at the end; where the file exists, the watch goes on from it, and neither loses a
@@ -213,7 +210,7 @@ def _followed(
     while not interrupted.is_set():
         chunk = chunks.read(PATIENCE)
         if chunk == b"":
-            _feed(watched, [*watched.pairs(watched.lines.last()), *watched.flush()], view)
+            _feed(watched, watched.pairs(watched.lines.last()), view)
             return True
         if chunk is not None:
             _feed(watched, watched.pairs(watched.lines.cut(chunk)), view)

@@ -17,8 +17,10 @@ class Waiting:
 
     If pairs left as outcomes come, and frauds were known sooner than honest payments, the first pairs would all be
     frauds and a calibrated stream would alarm.  So an outcome waits until all earlier predictions have theirs, or are
-    given up: where more than `limit` predictions wait, the oldest is.  Outcomes that come before their prediction,
-    again, or after it was given up are faults; a prediction that is repeated while the first waits is another.
+    given up: where more than `limit` predictions wait, the oldest is.  (If that happens while delays depend on
+    outcomes, those fed are a selection, and a calibrated stream may alarm.)  The end of a stream lets nothing go: which
+    outcomes are known by then may depend on what they are.  Outcomes that come before their prediction, again, or after
+    it was given up are faults; a prediction that is repeated while the first waits is another.
 
     >>> waiting = Waiting(limit=2)
     >>> [*waiting.take(Row(1, "a", 0.2, None)), *waiting.take(Row(2, "b", 0.7, None))]
@@ -59,16 +61,12 @@ class Waiting:
                 yield Fault("outcome without prediction", row.line, f"id {row.row_id!r} does not wait for one")
                 return
             self._rows[row.row_id] = (q, row.outcome, line)
-        yield from self._released(self._limit)
+        yield from self._released()
 
-    def flush(self) -> Iterator[Pair | Fault]:
-        """At the end of the stream: nobody waits any longer."""
-        yield from self._released(0)
-
-    def _released(self, limit: int) -> Iterator[Pair | Fault]:
+    def _released(self) -> Iterator[Pair | Fault]:
         while self._rows:
             row_id, (q, y, line) = next(iter(self._rows.items()))
-            if y is None and len(self._rows) <= limit:
+            if y is None and len(self._rows) <= self._limit:
                 return
             del self._rows[row_id]
             yield Fault("outcome given up", line, f"none came for id {row_id!r}") if y is None else (q, y)
