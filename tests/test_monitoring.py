@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 import trustcal as tc
 from tests.bets import Rows, share, slow_e_value
 from trustcal.inference import sampling_floor
-from trustcal.kernels.bets import bet
+from trustcal.kernels.bets import bet, sloped, tilted
 from trustcal.monitoring import Bet, Monitor
-from trustcal.monitoring.betting import Bets
+from trustcal.monitoring.betting import _COUNTS, _PRIOR, ODDS, SLOPES, Bets
 
 FloatArray = NDArray[np.float64]
 
@@ -42,6 +42,32 @@ def stream(seed: int, n: int, truth: Callable[[FloatArray], FloatArray] = lambda
 def test_shares_of_the_stake_sum_to_one() -> None:
     assert [share(n) for n in (1, 2, 3, 4)] == [Fraction(1, 2), Fraction(1, 12), Fraction(1, 12), Fraction(1, 48)]
     assert sum(share(n) for n in range(1, 1024)) == 1 - Fraction(1, 11)
+
+
+def test_a_bets_share_of_the_stake() -> None:
+    """Everybody, a slope, what is learned, and any one cell."""
+    shares = [count / prior for count, prior in zip(_COUNTS, _PRIOR, strict=True)]
+    assert shares == pytest.approx([40, 24, 8, *[480] * 12])
+    assert sum(_PRIOR) == pytest.approx(1)
+
+
+@given(st.floats(0, 1, exclude_min=True, exclude_max=True), st.floats(-12, 12).map(lambda x: 2.0**x))
+def test_rounding_hardly_raises_what_a_bet_is_worth(q: float, odds: float) -> None:
+    """E[L] of the factors that are used, in rational arithmetic."""
+    pairs = [(tilted.function(q, True, other), tilted.function(q, False, other)) for other in (*ODDS, odds)]
+    one, zero = [0.0] * len(SLOPES), [0.0] * len(SLOPES)
+    sloped.function(q, True, one)
+    sloped.function(q, False, zero)
+    for happened, not_happened in (*pairs, *zip(one, zero, strict=True)):
+        mean = Fraction(q) * Fraction(happened) + (1 - Fraction(q)) * Fraction(not_happened)
+        assert mean - 1 <= Fraction(6, 10**16)
+
+
+def test_errors_that_cancel_quickly_at_a_value_are_not_seen() -> None:
+    monitor = Monitor(window=1000)
+    monitor.learn_many(np.full(20_000, 0.5), np.arange(20_000) % 2)
+    assert monitor.alarmed_at is None
+    assert monitor.current(draws=0).ece.value == 0
 
 
 @pytest.mark.parametrize(("q", "y", "worth"), [(0.5, True, 2 / 1.5), (0.25, False, 1 / 1.25), (0.2, True, 2 / 1.2)])
