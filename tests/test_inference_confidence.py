@@ -120,7 +120,8 @@ def test_predictions_that_were_moved_cost_what_they_moved() -> None:
     coarse = q.on_grid(10)
     assert dtc_upper_bound(coarse).upper >= tc.dtc(coarse) + coarse.moved
     assert smcal_upper_bound(coarse).upper >= tc.smcal(coarse) + 2 * coarse.moved
-    assert smcal_lower_bound(coarse, rng=0).lower == 0
+    with pytest.raises(ValueError, match=r"needs predictions as they were said.*before it was rounded"):
+        smcal_lower_bound(coarse, rng=0)
 
 
 def test_lower_bound_finds_what_is_there_and_holds() -> None:

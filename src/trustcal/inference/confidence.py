@@ -89,7 +89,8 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
     """A lower confidence bound on the smooth calibration error of the law that the rows were drawn from (Theorem 28).
 
     A third of the rows, chosen by `rng`, finds the best weighting σ; the others measure E[σ(p)(p − y)], and from the
-    mean t is taken off, as in `smcal_upper_bound` with the second moment of σ(p)(p − y) for v.  Rows must count alike.
+    mean t is taken off, as in `smcal_upper_bound` with the second moment of σ(p)(p − y) for v.  Rows must count alike,
+    and predictions be as they were said: `moved` is a mean over all rows, and those that judge may have moved further.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(10_000)
@@ -103,6 +104,11 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
     _refuse_known(q)
     if not rows_count_alike(q):
         raise ValueError("this bound needs rows that count alike, but these have different weights. Leave them out.")
+    if q.moved > 0:
+        raise ValueError(
+            f"this bound needs predictions as they were said, but these were moved, by {q.moved:.2g} on average. "
+            "Use the predictor before it was rounded or coarsened, or read it with resolution=0."
+        )
     ones = np.rint(q.positive * float(q.rows or 0)).astype(np.int64)
     zeros = np.rint(q.mass * float(q.rows or 0)).astype(np.int64) - ones
     generator = np.random.default_rng(rng)
@@ -115,7 +121,7 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
         sigma = np.interp(q.p, witness.p, witness.sigma)  # 1-Lipschitz too
         found = np.stack([sigma * q.p, sigma * (q.p - 1)])
         mean, moment = (float((judge * x).sum()) / rows for x in (found, found**2))
-        lower = mean - _deviation(moment, rows, 1 - confidence) - _ROUNDING - 2 * q.moved
+        lower = mean - _deviation(moment, rows, 1 - confidence) - _ROUNDING
     method = "a third of the rows finds the weighting, the others judge it, by Bennett's inequality"
     return ConfidenceBound("smcal", estimate, max(0.0, min(lower, estimate)), 1.0, confidence, method, True)
 
