@@ -15,7 +15,7 @@ import trustcal as tc
 from tests.strategies import samples
 from trustcal import Predictor
 from trustcal.inference import Statistic, calibration_tests, rows, sampling_floor
-from trustcal.inference.floor import ece_floor
+from trustcal.inference.floor import ece_floor, floor_of
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import values
 
@@ -48,6 +48,17 @@ def test_mean_ece_by_enumeration_of_all_outcomes() -> None:
     found = sampling_floor(equal_rows([0.3, 0.5], [6, 5], [2, 2]), "ece", draws=400, rng=0)
     assert found.mean == pytest.approx(mean, rel=1e-12)
     assert (found.cells, found.note, found.draws) == (None, "", 400)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 18, 19, 20, 38, 39, 50, 199, 200, 999])
+def test_one_more_draw_exceeds_the_quantile_once_in_twenty(draws: int) -> None:
+    """By rank: each of draws + 1 different numbers is equally likely to be the one that comes last."""
+    design = Design.of(Predictor.from_samples([0, 1], [0.2, 0.7]))
+    numbers = np.random.default_rng(0).permutation(draws + 1).astype(float)
+    exceeds = sum(
+        last > floor_of(design, "smcal", np.delete(numbers, index)).quantile_95 for index, last in enumerate(numbers)
+    )
+    assert exceeds == max((draws + 1) // 20, 1)  # as often as can be, but no more
 
 
 @pytest.mark.parametrize("statistic", ["smcal", "dtc", "ece", "cdl"])

@@ -23,7 +23,7 @@ class Floor:
     statistic: Statistic
     mean: float
     quantile_95: float
-    """One calibrated predictor in twenty shows more."""
+    """A calibrated predictor shows more with probability at most 1/20; with fewer than 19 draws, 1/(draws + 1)."""
     draws: int
     cells: int | None
     """ECE and CDL: taken on so many cells of equal mass; None: on values as they are."""
@@ -64,11 +64,20 @@ def floor_of(design: Design, statistic: Statistic, shown: FloatArray) -> Floor:
     return Floor(
         statistic,
         ece_floor(design) if exact else float(shown.mean()),
-        float(np.quantile(shown, 0.95, method="higher")),
+        _quantile_95(shown),
         len(shown),
         design.occupied if conditional else None,
         design.note,
     )
+
+
+def _quantile_95(shown: FloatArray) -> float:
+    """The ⌈0.95·(D + 1)⌉-th smallest of D draws, or the largest.
+
+    One more draw is equally likely to have any rank among the D + 1, so it is larger with probability at most 1/20.
+    """
+    rank = min(-(-19 * (len(shown) + 1) // 20), len(shown))
+    return float(np.partition(shown, rank - 1)[rank - 1])
 
 
 def ece_floor(design: Design) -> float:

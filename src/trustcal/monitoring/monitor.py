@@ -48,7 +48,7 @@ class Reading:
     floor: float | None
     """Its mean over calibrated streams with the same predictions, never 0 since rows are finite; None without draws."""
     quantile_95: float | None
-    """One calibrated window in twenty shows more."""
+    """At most one calibrated window in twenty shows more."""
 
 
 @final
