@@ -193,6 +193,17 @@ def test_many_values_are_pooled_and_the_note_says_so() -> None:
     assert ece.floor.cells == 27
 
 
+def test_predictions_that_were_moved_are_noted() -> None:
+    """Four rows that were told apart before: the sum of their outcomes is no binomial."""
+    q = Predictor.from_samples([0, 1, 0, 1], [0.0, 1.0, 0.0, 1.0])
+    coarse = q.coarsen(1)
+    assert calibration_tests(q, ["smcal"], draws=3, rng=0)[0].note == ""
+    (test,) = calibration_tests(coarse, ["smcal"], draws=99, rng=0)
+    assert "moved before, by 5.0e-01 on average" in test.note
+    assert test.floor.mean > 0 == sampling_floor(q, "smcal", rng=0).mean
+    assert test.floor.note == test.note
+
+
 def test_rows_of_unequal_weights() -> None:
     equal = Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7], [2.0, 2.0, 2.0])
     assert (Design.of(equal).counts.tolist(), Design.of(equal).note) == ([2, 1], "")

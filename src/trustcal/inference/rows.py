@@ -37,7 +37,7 @@ class Design:
     cells: int | None
     """ECE and CDL are taken on at most so many cells of equal mass; None: on the values as they are."""
     note: str
-    """What a reader has to know: empty where nothing was pooled and all rows count alike."""
+    """What a reader has to know: empty where nothing was pooled or moved and all rows count alike."""
 
     @classmethod
     def of(cls, q: Predictor, cells: int | None = None) -> Design:
@@ -51,6 +51,10 @@ class Design:
         observed = q if len(q) <= FINEST else _on_means(q)
         alike, singles = rows_count_alike(q), observed is q and len(q) == q.rows
         notes = []
+        if q.moved > 0:
+            notes.append(
+                f"predictions were moved before, by {q.moved:.1e} on average: outcomes drawn by where to; approximate"
+            )
         if observed is not q:
             notes.append(
                 f"{len(q)} values pooled on a grid of {FINEST} cells, moved by {observed.moved - q.moved:.1e} each"

@@ -49,7 +49,8 @@ def calibration_tests(
     statistic and the drawn ones are exchangeable, so Pr[p-value ≤ a] ≤ a exactly, for every number of rows and draws:
     statistics depend on outcomes as they do on drawn ones, pooled or not, since cells depend on predictions only.  One
     simulation serves all statistics.  ECE and CDL are taken on the values as they are, on `suggested_cells` where these
-    are too rare to have a frequency, or on `cells`.  With unequal weights draws are approximate, and the note says so.
+    are too rare to have a frequency, or on `cells`.  Weights must not depend on outcomes.  Where weights differ among
+    the rows of a value, or predictions were moved before (`q.moved`), draws are approximate, and the note says so.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(1000)
