@@ -176,6 +176,23 @@ def test_faults_are_counted_and_shown(engine: str, source: Any) -> None:
         assert "row 9 (from 0) with p missing, y '1'" in message
 
 
+def test_columns_that_look_swapped(engine: str, tmp_path: Path) -> None:
+    """Also where something is missing; but outcomes that are no probabilities, or predictions that are, are not."""
+    table = pa.table({
+        "rained": [1.0, 0.0, None, 1.0],
+        "forecast": [0.75, 0.0, 0.25, None],
+        "stars": [0.75, 0.0, 5.0, 1.0],
+        "words": ["0.75", "0", "wet", "1"],
+    })  # fmt: skip
+    source = ENGINES[engine](table, tmp_path)
+    with pytest.raises(ValueError, match=r"swapped\. Exchange column 'forecast' and column 'rained'\.$"):
+        tc.read(source, prediction="rained", outcome="forecast")
+    for prediction, outcome in (("rained", "stars"), ("rained", "words"), ("forecast", "forecast2")):
+        again = ENGINES[engine](table.append_column("forecast2", table["forecast"]), tmp_path)
+        with pytest.raises(ValueError, match=r"rows do not.*drop_invalid"):
+            tc.read(again, prediction=prediction, outcome=outcome)
+
+
 def test_a_column_that_is_not_there(source: Any) -> None:
     with pytest.raises(ValueError, match=r"no column 'W'\. Did you mean 'w'\?"):
         tc.read(source, prediction="p", outcome="y", weight="W")

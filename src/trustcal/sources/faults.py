@@ -49,7 +49,7 @@ class Faults:
 
 
 def swapped(title: str, columns: Columns) -> ValueError:
-    """The error for outcomes that are all fractions beside predictions that are all 0 or 1."""
+    """The error for outcomes between 0 and 1 beside predictions that are all 0 or 1."""
     outcome, prediction = f"column {columns.outcome!r}", f"column {columns.prediction!r}"
     return ValueError(
         f"{title}: outcomes must be 0 or 1, but {outcome} holds fractions while {prediction} holds only 0 and 1: the "

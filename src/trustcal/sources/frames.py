@@ -188,10 +188,8 @@ def _classified(keys: nw.DataFrame[Any], request: Request, title: str, resolutio
     total = int(n.sum())
     if total == 0:
         raise ValueError(f"{title}: there must be at least one row, but there is none.")
-    if counted.outcome == counted.total > 0 and keys["y"].dtype.is_numeric():
-        labels, none = _floats(keys["y"])
-        if (((p == 0) | (p == 1)) & (labels >= 0) & (labels <= 1) & ~none).all():
-            raise swapped(title, columns)
+    if counted.outcome and request.positive is None and _swapped(p[~missing], keys["y"]):
+        raise swapped(title, columns)
     if counted.total and not request.drop_invalid:
         raise refusal(title, total, counted, _examples(keys, first[:3], columns.prediction, columns.outcome))
     if not sound.any():
@@ -237,6 +235,17 @@ def _outcomes(column: nw.Series[Any], request: Request, title: str) -> NDArray[n
         meaning = {label: int(label == positive) for label in known}
     codes = [-1 if meaning.get(label) is None else meaning[label] for label in labels]
     return np.array(codes, dtype=np.int8)[at]
+
+
+def _swapped(p: NDArray[np.float64], column: nw.Series[Any]) -> bool:
+    """Whether, where there is something, predictions are 0 or 1 and outcomes numbers from 0 to 1, some between."""
+    try:
+        x = np.array([value for value in _values(column) if value is not None], dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    said = p[~np.isnan(p)]
+    certain = len(said) > 0 and bool(np.isin(said, (0, 1)).all())
+    return certain and bool(((x >= 0) & (x <= 1)).all() and ((x > 0) & (x < 1)).any())
 
 
 def _values(column: nw.Series[Any]) -> list[Any]:

@@ -62,7 +62,7 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
     total, faults = sum(kinds), Faults(**dict(zip(KINDS[1:], kinds[1:], strict=True)))
     if total == 0:
         raise ValueError(f"{table.title}: there must be at least one row, but there is none.")
-    if faults.outcome == faults.total > 0 and _swapped(run, rows):
+    if faults.outcome and request.positive is None and _swapped(run, rows):
         raise swapped(table.title, request.columns)
     if faults.total and not request.drop_invalid:
         raise refusal(table.title, total, faults, _first_offenders(table, run, request))
@@ -169,9 +169,12 @@ def _filled(fetched: Any) -> FloatArray:
 
 
 def _swapped(run: Run, rows: str) -> bool:
-    """Whether every prediction is 0 or 1 and every outcome a number from 0 to 1: then the columns were confused."""
-    one = "p IN (0, 1) AND coalesce(TRY_CAST(label AS DOUBLE) BETWEEN 0 AND 1, false)"
-    return bool(run(f"SELECT bool_and({one}) FROM ({rows})").fetchall()[0][0])
+    """Whether, where there is something, predictions are 0 or 1 and outcomes numbers from 0 to 1, some between."""
+    x = "TRY_CAST(label AS DOUBLE)"
+    certain = "bool_and(p = 0 OR p = 1) FILTER (NOT isnan(p))"
+    within = f"bool_and(coalesce(isnan({x}) OR {x} BETWEEN 0 AND 1, label IS NULL))"
+    found = run(f"SELECT {certain} AND {within} AND bool_or({x} > 0 AND {x} < 1) FROM ({rows})").fetchall()
+    return bool(found[0][0])
 
 
 def _first_offenders(table: Table, run: Run, request: Request, count: int = 3) -> list[str]:
