@@ -15,9 +15,10 @@ from trustcal.sources.columns import place_of
 if TYPE_CHECKING:
     import duckdb
 
-_DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
-_JSON = (".jsonl", ".ndjson")
-_KINDS = (*_DELIMITERS, *_JSON, ".parquet")
+DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
+"""Formats of text, and what may stand between their fields."""
+JSON_LINES = (".jsonl", ".ndjson")
+KINDS = (*DELIMITERS, *JSON_LINES, ".parquet")
 _COMPRESSED = (".gz", ".zst")
 
 
@@ -47,7 +48,7 @@ def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Seque
     with refusals(titled(files)):
         if kinds == {".parquet"}:
             return _parquet(connection, files)
-        return _lines(connection, files) if kinds <= set(_JSON) else _delimited(connection, files, *kinds)
+        return _lines(connection, files) if kinds <= set(JSON_LINES) else _delimited(connection, files, *kinds)
 
 
 def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
@@ -78,9 +79,9 @@ def kind(file: Path) -> str:
         raise ValueError(f"{file} cannot be read: {error.strerror}.") from None
     if file.is_dir():
         raise ValueError(f"{file} is a folder, not a file: name the files in it, as in {file / '*.parquet'}.")
-    if not suffixes or suffixes[-1] not in _KINDS:
+    if not suffixes or suffixes[-1] not in KINDS:
         raise ValueError(
-            f"{file} must be a CSV, TSV, JSON lines or Parquet file, by its name: one of {', '.join(_KINDS)}."
+            f"{file} must be a CSV, TSV, JSON lines or Parquet file, by its name: one of {', '.join(KINDS)}."
         )
     if not file.is_file():
         raise ValueError(f"{file} {'is not a regular file' if exists else 'does not exist'}.")
@@ -122,7 +123,7 @@ def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], s
         first = connection.execute(f"SELECT line FROM read_csv({literal([file])}, {line}) LIMIT 1").fetchall()
         if not first or first[0][0] is None:
             raise ValueError(f"{file} is empty: it must begin with a line that names the columns.")
-        delimiter = max(_DELIMITERS[suffix], key=lambda letter: len(next(csv.reader(first[0], delimiter=letter))))
+        delimiter = max(DELIMITERS[suffix], key=lambda letter: len(next(csv.reader(first[0], delimiter=letter))))
         heads.append((delimiter, *next(csv.reader(first[0], delimiter=delimiter))))
     _refuse_difference(files, heads)
     delimiter, *names = heads[0]

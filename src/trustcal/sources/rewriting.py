@@ -6,15 +6,11 @@ from pathlib import Path
 
 from trustcal.sources.batches import rewrite_batches
 from trustcal.sources.delimited import rewrite_delimited
-from trustcal.sources.files import kind
+from trustcal.sources.files import DELIMITERS, JSON_LINES, KINDS, kind
 from trustcal.sources.json_lines import rewrite_json_lines
 from trustcal.sources.passage import Draw, Passage, Progress
 from trustcal.sources.streams import packing
 from trustcal.writing import atomically
-
-_DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
-_LINES = (".jsonl", ".ndjson")
-_KINDS = (*_DELIMITERS, *_LINES, ".parquet")
 
 
 def rewrite(
@@ -57,9 +53,9 @@ def rewrite(
     passage = Passage(old, prediction, draw, name, row_id, progress)
     with atomically(new) as fresh:
         try:
-            if kinds[0] in _DELIMITERS and kinds[0] == kinds[1]:
-                rewrite_delimited(old, fresh, _DELIMITERS[kinds[0]], passage)
-            elif kinds[0] in _LINES and kinds[1] in _LINES:
+            if kinds[0] in DELIMITERS and kinds[0] == kinds[1]:
+                rewrite_delimited(old, fresh, DELIMITERS[kinds[0]], passage)
+            elif kinds[0] in JSON_LINES and kinds[1] in JSON_LINES:
                 rewrite_json_lines(old, fresh, passage)
             else:
                 rewrite_batches(old, fresh, kinds, passage)
@@ -73,9 +69,9 @@ def _target_kind(file: Path) -> str:
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if packing(file) and suffixes[-2:-1] != [".parquet"]:
         suffixes.pop()
-    if not suffixes or suffixes[-1] not in _KINDS:
+    if not suffixes or suffixes[-1] not in KINDS:
         raise ValueError(
             f"{file} cannot be written: its name must say CSV, TSV, JSON lines or Parquet, by one of "
-            f"{', '.join(_KINDS)}; the first four also with .gz or .zst behind."
+            f"{', '.join(KINDS)}; the first four also with .gz or .zst behind."
         )
     return suffixes[-1]
