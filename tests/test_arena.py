@@ -23,6 +23,7 @@ from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
 from trustcal.forecasters.known import MEASURES
 from trustcal.forecasters.presets import PRESETS, preset, proved
 from trustcal.forecasters.rates import contestants, rate
+from trustcal.instances import Sequence
 from trustcal.report.arena import arena_html, arena_page, plot_rates, save_picture
 from trustcal.report.console import plain_text
 
@@ -221,7 +222,7 @@ def test_post_processing_between_its_bounds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("world", list(preset("post-processing").adversaries))
 def test_worlds_keep_to_their_budget(world: str, horizon: int) -> None:
     played = preset("post-processing").adversaries[world](horizon, 1)
-    assert isinstance(played, sequences.PlayedRounds)
+    assert isinstance(played, Sequence)
     assert len(played.predictions) == len(played.outcomes) == horizon
     dtc = tc.dtc(tc.Predictor.from_samples(played.outcomes, played.predictions))
     assert dtc <= sequences.budget(horizon) + 2 / horizon  # whole numbers of ones

@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol, final
+from typing import Any, Protocol, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trustcal.cells import checked_count
 from trustcal.forecasters.adversaries import Adversary, duel
-from trustcal.forecasters.forecaster import FloatArray, Forecaster, IntArray
+from trustcal.forecasters.forecaster import FloatArray, Forecaster
 from trustcal.forecasters.known import KnownRate
-from trustcal.forecasters.sequences import PlayedRounds
 from trustcal.guarantees import Bound
+from trustcal.instances import Sequence
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, ece, ucal
 from trustcal.measures.transport import dtc
@@ -42,7 +45,7 @@ class PostProcessor(Protocol):
 
 Contestant = Callable[[int, int], Forecaster | PostProcessor]
 """Makes a forecaster, or a post-processor, from a horizon and a seed."""
-Opponent = Callable[[int, int], Adversary | PlayedRounds]
+Opponent = Callable[[int, int], Adversary | Sequence]
 """Makes an adversary, or predictions with outcomes, from a horizon and a seed."""
 
 
@@ -150,10 +153,9 @@ def run(
     return tuple(_read(place, game) for game in games)
 
 
-def measured(predictions: FloatArray, outcomes: IntArray) -> Score:
+def measured(predictions: FloatArray, outcomes: NDArray[np.integer[Any]]) -> Score:
     """All errors of the rounds so far.
 
-    >>> import numpy as np
     >>> measured(np.array([0.5, 0.5]), np.array([0, 1])).ece
     0.0
     """
@@ -161,12 +163,11 @@ def measured(predictions: FloatArray, outcomes: IntArray) -> Score:
     return Score(len(outcomes), ece(q), cdl(q), smcal(q), dtc(q), ucal(q))
 
 
-def _scores(
-    contestant: Forecaster | PostProcessor, opponent: Adversary | PlayedRounds, horizon: int
-) -> tuple[Score, ...]:
+def _scores(contestant: Forecaster | PostProcessor, opponent: Adversary | Sequence, horizon: int) -> tuple[Score, ...]:
+    y: NDArray[np.integer[Any]]
     if isinstance(contestant, Forecaster) and isinstance(opponent, Adversary):
         said, y = duel(contestant, opponent, horizon)
-    elif not isinstance(contestant, Forecaster) and isinstance(opponent, PlayedRounds):
+    elif not isinstance(contestant, Forecaster) and isinstance(opponent, Sequence):
         said, y = contestant.transform_many(opponent.predictions), opponent.outcomes
     else:
         raise ValueError(

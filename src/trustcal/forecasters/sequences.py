@@ -1,30 +1,19 @@
 """The paper's post-processing game: an adversary picks predictions and outcomes, the post-processor sees no outcomes.
 
 The adversary's budget is a distance to calibration of eps = T^(−1/2), what the elementary predictor spends; the
-post-processor knows eps and T.  Each hard instance is a pair of worlds that look alike for half of the rounds.
+post-processor knows eps and T.  Each hard instance is a pair of worlds that look alike for half of the rounds: those of
+`instances.online_hard` and `online_hard_paper`, which want whole counts at exactly eps, here for any number of rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from math import floor, sqrt
-from typing import final
 
 import numpy as np
 
 from trustcal.cells import checked_count
 from trustcal.forecasters.adversaries import Rng
-from trustcal.forecasters.forecaster import FloatArray, IntArray
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class PlayedRounds:
-    """Predictions and outcomes, round by round."""
-
-    predictions: FloatArray
-    outcomes: IntArray
+from trustcal.instances import Sequence
 
 
 def budget(horizon: int) -> float:
@@ -32,7 +21,7 @@ def budget(horizon: int) -> float:
     return min(1 / sqrt(checked_count("horizon", horizon)), 1 / 12)
 
 
-def hard(side: int, horizon: int, rng: Rng = None) -> PlayedRounds:
+def hard(side: int, horizon: int, rng: Rng = None) -> Sequence:
     """Theorem 21's pair: 1/2 is said first, then 1/2 + 2h or 1/2 − 2h, of frequencies 1/2 ± h throughout.
 
     h is such that the distance, 2h²/(1 + 2h), is the budget; nobody has less than h/2 of ECE and of CDL in both worlds.
@@ -46,7 +35,7 @@ def hard(side: int, horizon: int, rng: Rng = None) -> PlayedRounds:
     return _halves((0.5, 0.5 + side * 2 * h), (0.5 + side * h, 0.5 + side * h), horizon, rng)
 
 
-def hard_paper(side: int, horizon: int, rng: Rng = None) -> PlayedRounds:
+def hard_paper(side: int, horizon: int, rng: Rng = None) -> Sequence:
     """Theorem 4.4's pair, with s = √eps.
 
     One world says 1/2 − s, then 1/2 + s, of frequencies 1/2 ∓ (s/2 − eps); the other 1/2 − s throughout, of frequency
@@ -59,19 +48,19 @@ def hard_paper(side: int, horizon: int, rng: Rng = None) -> PlayedRounds:
     return _halves((0.5 - s, 0.5 - s), (0.5 - s - eps, 0.5 - s - eps), horizon, rng)
 
 
-def rain(horizon: int, rng: Rng = None) -> PlayedRounds:
+def rain(horizon: int, rng: Rng = None) -> Sequence:
     """The introduction's forecaster: 1/2 − eps before rain, 1/2 + eps before sunshine, in any order."""
     eps = budget(horizon)
     random = np.random.default_rng(rng)
-    y = random.permutation(np.arange(horizon) % 2)
-    return PlayedRounds(np.where(y == 1, 0.5 - eps, 0.5 + eps), y)
+    y = random.permutation(np.arange(horizon) % 2).astype(np.int8)
+    return Sequence(np.where(y == 1, 0.5 - eps, 0.5 + eps), y)
 
 
-def _halves(said: Sequence[float], frequency: Sequence[float], horizon: int, rng: Rng) -> PlayedRounds:
+def _halves(said: tuple[float, float], frequency: tuple[float, float], horizon: int, rng: Rng) -> Sequence:
     """Two halves, each with the whole number of ones next to its frequency, in random order."""
     random, sizes = np.random.default_rng(rng), (horizon - horizon // 2, horizon // 2)
     outcomes = [
-        random.permutation((np.arange(size) < floor(share * size + 0.5)).astype(np.int64))
+        random.permutation((np.arange(size) < floor(share * size + 0.5)).astype(np.int8))
         for size, share in zip(sizes, frequency, strict=True)
     ]
-    return PlayedRounds(np.repeat(said, sizes), np.concatenate(outcomes))
+    return Sequence(np.repeat(said, sizes), np.concatenate(outcomes))

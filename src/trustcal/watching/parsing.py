@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self, final
 
+from trustcal.sources.files import DELIMITERS
+from trustcal.sources.outcomes import FALSE, TRUE
+
 Kind = Literal[
     "unreadable line",
     "bad prediction",
@@ -31,8 +34,7 @@ POLICY: dict[Kind, str] = {
 SHOWN = 3
 """So many faults of each kind are kept to be shown."""
 
-_DELIMITERS = ",;|\t"
-_TRUTH = {"true": 1.0, "t": 1.0, "yes": 1.0, "y": 1.0, "false": 0.0, "f": 0.0, "no": 0.0, "n": 0.0}
+_TRUTH = dict.fromkeys(TRUE, 1.0) | dict.fromkeys(FALSE, 0.0)
 
 
 @final
@@ -127,7 +129,7 @@ class Format:
                 raise ValueError(f"the first line has no {columns.prediction!r}: its names are {', '.join(found)}.")
             return cls(columns, None, "")
         try:
-            read = {letter: next(csv.reader([first], delimiter=letter, strict=True)) for letter in _DELIMITERS}
+            read = {letter: next(csv.reader([first], delimiter=letter, strict=True)) for letter in DELIMITERS[".csv"]}
         except (csv.Error, StopIteration):
             raise ValueError(f"the first line must name the columns, but is {first[:80]!r}.") from None
         delimiter = max(read, key=lambda letter: len(read[letter]))
