@@ -230,3 +230,15 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     FRAME.to_csv("rows.csv", index=False)
     tc.read("rows.csv")
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_nan_is_found_where_the_statistics_of_parquet_leave_it_out(tmp_path: Path) -> None:
+    file, nan = tmp_path / "rows.parquet", float("nan")
+    columns = {"p": [0.25, 0.5, nan, 0.75], "y": [1.0, 0, 1, nan], "w": [1.0, nan, 1, 1], "g": [2.0, nan, 2, 2]}
+    pyarrow.parquet.write_table(pa.table(columns), file)
+    found = reading(file, outcome="y", prediction="p", drop_invalid=True)
+    assert (found.dropped.nan, found.dropped.outcome) == (1, 1)
+    assert found.predictor == tc.Predictor.from_samples([1, 0], [0.25, 0.5])
+    assert reading(file, weight="w", drop_invalid=True).dropped.weight == 1
+    assert reading(file, positive=1.0, drop_invalid=True).dropped.outcome == 1
+    assert list(tc.read(file, by="g", drop_invalid=True)) == [2.0, None]

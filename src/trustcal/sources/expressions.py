@@ -37,11 +37,11 @@ def rows_sql(table: Table, request: Request) -> str:
     tests = {
         "missing": "none",
         "text": "p IS NULL",
-        "nan": "isnan(p)",
+        "nan": _nan("p"),
         "below": "p < 0",
         "above": "p > 1",
         "outcome": "y IS NULL",
-        "weight": "w IS NULL OR isnan(w) OR isinf(w) OR w < 0",
+        "weight": "w IS NULL OR NOT isfinite(w) OR w < 0",
     }
     kinds = " ".join(f"WHEN {test} THEN {KINDS.index(name)}" for name, test in tests.items())
     middle = f"SELECT *, {y} AS y FROM ({inner})"
@@ -68,7 +68,7 @@ def _outcome(table: Table, request: Request) -> tuple[str, str]:
     if request.positive is not None:
         positive = as_label(request.positive, textual, name)
         one = quoted(positive) if isinstance(positive, str) else f"CAST({positive!r} AS DOUBLE)"
-        missing = "label IS NULL" if textual else "label IS NULL OR isnan(label)"
+        missing = "label IS NULL" if textual else f"label IS NULL OR {_nan('label')}"
         return label, f"CASE WHEN {missing} THEN NULL WHEN label = {one} THEN 1 ELSE 0 END"
     if not textual:
         return label, "CASE label WHEN 1 THEN 1 WHEN 0 THEN 0 END"
@@ -78,11 +78,16 @@ def _outcome(table: Table, request: Request) -> tuple[str, str]:
     return label, f"CASE WHEN {one} THEN 1 WHEN {zero} THEN 0 END"
 
 
+def _nan(number: str) -> str:
+    """Whether a number is NaN.  DuckDB takes isnan from the statistics of Parquet files, and these leave NaN out."""
+    return f"NOT (isfinite({number}) OR isinf({number}))"
+
+
 def _group(table: Table, name: str) -> str:
     """A column by which rows are grouped; NaN is missing here, and -0.0 is 0.0."""
     raw, type_ = _raw(table, name), _type(table, name)
     if type_ in ("FLOAT", "DOUBLE"):
-        return f"CASE WHEN isnan({raw}) THEN NULL ELSE {raw} + 0 END"
+        return f"CASE WHEN {_nan(raw)} THEN NULL ELSE {raw} + 0 END"
     if type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION")):
         raise ValueError(f"{table.title}: groups are made by simple values, but column {name!r} holds {type_}.")
     return raw
