@@ -1,6 +1,7 @@
 """Counting by DuckDB: files, relations and Arrow data, of any size, in bounded memory.
 
-One pass counts rows by fault and group; further passes count predictions, a range of them at a time.
+One pass counts rows by fault and group.  Then, where most predictions differ, rows are fetched, packed and sorted here;
+otherwise DuckDB counts predictions, a range of them at a time.
 """
 
 from __future__ import annotations
@@ -9,17 +10,28 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trustcal.sources.counting import DEFAULT, GROUPS, Counted, Group, Request, refuse_many_groups, too_many
+from trustcal.sources.counting import (
+    DEFAULT,
+    GROUPS,
+    Counted,
+    Group,
+    Request,
+    refuse_many_groups,
+    too_many,
+    worth_packing,
+)
 from trustcal.sources.expressions import KINDS, rows_sql
 from trustcal.sources.faults import Faults, refusal, swapped
 from trustcal.sources.files import Table, literal, quoted
 from trustcal.sources.outcomes import refuse_third_label
+from trustcal.sources.packing import Words, pack
 from trustcal.sources.tallies import FloatArray, Pile, tallied
 
 if TYPE_CHECKING:
@@ -27,6 +39,9 @@ if TYPE_CHECKING:
 
 SLICE = 5_000_000
 """So many rows are counted at a time: a hash table of as many predictions takes about half a gigabyte."""
+
+BATCH = 1 << 17
+"""So many rows are fetched at a time."""
 
 Run = Callable[[str], Any]
 """Executes SQL; the result has fetchall and fetchnumpy."""
@@ -57,7 +72,7 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
     if keep:
         run(f"CREATE TEMP TABLE trustcal_rows AS SELECT * EXCLUDE (none, said_p, said_y, said_w) FROM ({rows})")
         rows = "FROM trustcal_rows"
-    counts, texts = _by_group(table, run, request, rows)
+    counts, texts, distinct = _at_a_glance(table, run, request, rows) or _by_group(table, run, request, rows)
     kinds = np.sum([[0] * len(KINDS), *counts.values()], axis=0).tolist()
     total, faults = sum(kinds), Faults(**dict(zip(KINDS[1:], kinds[1:], strict=True)))
     if total == 0:
@@ -70,23 +85,44 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
         raise ValueError(f"{table.title}: no row of {total:,} is left: {faults}.")
     sound = _sound(rows, list(texts.values()), request)
     resolution = request.resolution or 0.0
-    piles = _piles(run, sound, list(texts), request, resolution, kinds[0])
+    if worth_packing(request, kinds[0], distinct or kinds[0]) and find_spec("pyarrow"):
+        words = _words(run, sound, kinds[0])
+        if request.resolution is None and too_many(words.distinct()):
+            resolution = DEFAULT
+        return Counted(total, faults, {(): words}, resolution)
+    slices = 1 if resolution >= DEFAULT else ceil((distinct or kinds[0]) / SLICE)
+    piles = _piles(run, sound, list(texts), request, resolution, slices)
     if piles is None:
         resolution = DEFAULT
-        piles = _piles(run, sound, list(texts), request, resolution, kinds[0])
+        piles = _piles(run, sound, list(texts), request, resolution, 1)
     if not piles:
         raise ValueError(f"{table.title}: some weight must be positive, but all are 0.")
     return Counted(total, faults, piles, resolution)
 
 
-def _by_group(
-    table: Table, run: Run, request: Request, rows: str
-) -> tuple[dict[Group, list[int]], dict[Group, tuple[str | None, ...]]]:
-    """How many rows every group has of each kind, and what SQL says for the values that make the group."""
+_Groups = tuple[dict[Group, list[int]], dict[Group, tuple[str | None, ...]], int | None]
+"""How many rows every group has of each kind, what SQL says for the values that make the group, and about how many
+predictions are distinct, if that is known."""
+
+
+def _at_a_glance(table: Table, run: Run, request: Request, rows: str) -> _Groups | None:
+    """The quick way for rows without weights and groups, of which none is at fault; otherwise None."""
+    if request.columns.weight or request.columns.by:
+        return None
+    good = "count_if(isfinite(p) AND p >= 0 AND p <= 1 AND y IS NOT NULL)"  # NaN may pass for a number up to 1
+    asked = ["count(*)", good, "approx_count_distinct(p)", *_labels(request)]
+    total, sound, distinct, *others = run(f"SELECT {', '.join(asked)} FROM ({rows})").fetchall()[0]
+    if total == 0 or sound < total:
+        return None
+    _refuse_third_label(table, request, set(others))
+    return {(): [total] + [0] * (len(KINDS) - 1)}, {(): ()}, distinct
+
+
+def _by_group(table: Table, run: Run, request: Request, rows: str) -> _Groups:
+    """Rows counted by group and kind, in one pass."""
     columns = request.columns
     names = [f"g{index}" for index in range(len(columns.by))]
-    labels = ["NULL"] * 2 if request.positive is None else [f"{end}(label) FILTER (y = 0)" for end in ("min", "max")]
-    asked = ["kind", "count(*)", *labels, *names]
+    asked = ["kind", "count(*)", *_labels(request), *names]
     asked += [f"CAST({name} AS VARCHAR)" for name in names]
     sql = f"SELECT {', '.join(asked)} FROM ({rows}) GROUP BY {', '.join(['kind', *names])} LIMIT {GROUPS * len(KINDS)}"
     counts: dict[Group, list[int]] = {}
@@ -96,11 +132,20 @@ def _by_group(
         group = tuple(values[: len(names)])
         counts.setdefault(group, [0] * len(KINDS))[kind] += count
         texts[group] = tuple(values[len(names) :])
-        others |= {least, most} - {None}
+        others |= {least, most}
     refuse_many_groups(len(counts), columns, table.title)
+    _refuse_third_label(table, request, others)
+    return counts, texts, None
+
+
+def _labels(request: Request) -> list[str]:
+    """SQL for the least and the greatest label that counts as 0, where one is named positive."""
+    return ["NULL"] * 2 if request.positive is None else [f"{end}(label) FILTER (y = 0)" for end in ("min", "max")]
+
+
+def _refuse_third_label(table: Table, request: Request, others: set[Any]) -> None:
     if request.positive is not None:
-        refuse_third_label(others, request.positive, columns.outcome, table.title)
-    return counts, texts
+        refuse_third_label(others - {None}, request.positive, request.columns.outcome, table.title)
 
 
 def _sound(rows: str, texts: list[tuple[str | None, ...]], request: Request) -> str:
@@ -116,12 +161,25 @@ def _sound(rows: str, texts: list[tuple[str | None, ...]], request: Request) -> 
     return f"SELECT p, y, w, code FROM ({rows}) JOIN {listed} ON {same} WHERE {where}"
 
 
+def _words(run: Run, sound: str, rows: int) -> Words:
+    """Sound rows, streamed out of DuckDB, packed and sorted."""
+    found = run(f"SELECT p, CAST(y AS UTINYINT) AS y FROM ({sound})")
+    reader = found.to_arrow_reader(BATCH) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(BATCH)
+    words, packed = Words(np.empty(rows)), 0
+    for batch in reader:
+        p, y = (column.to_numpy() for column in batch.columns)
+        pack(p, y, words.memory[packed : packed + len(p)])
+        packed += len(p)
+    words.sort()
+    return words
+
+
 def _piles(
-    run: Run, sound: str, groups: list[Group], request: Request, resolution: float, rows: int
+    run: Run, sound: str, groups: list[Group], request: Request, resolution: float, slices: int
 ) -> dict[Group, Pile] | None:
     """Predictions counted range by range; None where there prove to be too many distinct ones."""
     heavy = request.columns.weight is not None
-    sums = "count(*) AS n, count(*) FILTER (y = 1) AS one"
+    sums = "count(*) AS n, count_if(y = 1) AS one"
     if heavy:  # the two outcomes are added up apart, so that rounding cannot make a part larger than the whole
         sums = "count(*) AS n, fsum(w) FILTER (y = 0) AS zero, fsum(w) FILTER (y = 1) AS one, fsum(w * w) AS squares"
     if resolution:
@@ -131,7 +189,7 @@ def _piles(
     keys = "code, p" if request.columns.by else "p"
     piles: dict[Group, Pile] = {}
     distinct = 0
-    for where in _ranges(run, sound, 1 if resolution >= DEFAULT else ceil(rows / SLICE)):
+    for where in _ranges(run, sound, slices):
         fetched = run(f"SELECT {keys}, {sums} FROM ({sound}) {where} GROUP BY {keys}").fetchnumpy()
         found = {name: _filled(fetched.pop(name)) for name in list(fetched)}
         distinct += len(found["p"])

@@ -220,7 +220,7 @@ def _counted(source: Any, request: Callable[[Sequence[str], str], Request]) -> t
                 connection.execute("SET threads = 1")  # sums of weights must not depend on who came first
             with refusals(table.title):
                 keep = not table.sql.startswith("read_parquet")
-                return table.title, asked, counted_by_query(table, connection.execute, asked, keep)
+                return table.title, asked, counted_by_query(table, connection.sql, asked, keep)
     module = type(source).__module__.split(".")[0]
     if module == "pyarrow":
         with connected() as connection:

@@ -41,6 +41,14 @@ def tallied(p: FloatArray, weight: FloatArray, positive: FloatArray) -> Tally:
     return Tally(p[starts], np.add.reduceat(weight[order], starts), np.add.reduceat(positive[order], starts))
 
 
+def most_moved(moved: list[float], total: float, rows: int, resolution: float) -> float:
+    """How far rounding moves a prediction on average, from sums over parts: no less than the truth.
+
+    The sums are off by their rounding at most, and no prediction moves by more than half a step.
+    """
+    return min(fsum(moved) / total * (1 + rows * 2.0**-52), resolution / 2)
+
+
 @final
 @dataclass(frozen=True)
 class Pile:
@@ -72,7 +80,6 @@ class Pile:
             np.divide(part.positive, total, out=positive[here])
         for array in (p, mass, positive):
             array.flags.writeable = False  # and so the predictor takes it as it is
-        # The sum of movements is off by its rounding at most, and no prediction moves by more than half a step.
-        moved = min(fsum(self.moved) / total * (1 + rows * 2.0**-52), resolution / 2)
+        moved = most_moved(self.moved, total, rows, resolution)
         effective = total * total / squares if self.squares else total
         return Predictor(p, mass, positive, rows=rows, effective_rows=effective, moved=moved)
