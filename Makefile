@@ -22,7 +22,9 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.noise
 	$(BIN)/python -m benchmarks.eps_sweep
 	$(BIN)/python -m benchmarks.inference
+	$(BIN)/python -m benchmarks.auditing
 	$(BIN)/python -m benchmarks.comparing
+	$(BIN)/python -m benchmarks.worst
 	$(BIN)/python -m benchmarks.monitor
 	$(BIN)/python -m benchmarks.online
 	$(BIN)/python -m benchmarks.engines

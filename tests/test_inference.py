@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import trustcal as tc
 from tests.strategies import samples
 from trustcal import Predictor
-from trustcal.inference import Statistic, calibration_tests, rows, sampling_floor
+from trustcal.inference import Statistic, calibration_tests, inferences, rows, sampling_floor
 from trustcal.inference.floor import ece_floor, floor_of
-from trustcal.inference.rows import Design
+from trustcal.inference.rows import FINEST, Design
 from trustcal.inference.simulation import values
 
 ALL: tuple[Statistic, ...] = ("smcal", "dtc", "ece", "cdl", "smece")
@@ -239,3 +239,29 @@ def test_refusals() -> None:
             calibration_tests(q, draws=draws, rng=0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="cells"):
         sampling_floor(q, "ece", cells=0, rng=0)
+
+
+def test_pooled_values_widen_the_intervals_of_smooth_measures() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(3 * FINEST)
+    q = Predictor.from_samples(rng.random(len(p)) < p**1.1, p)
+    design = Design.of(q)
+    assert design.pooled
+    for name, measure in (("smcal", tc.smcal), ("dtc", tc.dtc), ("smece", tc.smece)):
+        assert abs(measure(q) - measure(design.observed)) <= design.pooling(name)
+        assert 0 < design.pooling(name) < 1e-2
+    assert design.pooling("ece") == design.pooling("cdl") == 0
+    assert Design.of(q.coarsen(20)).pooling("dtc") == 0  # few values: nothing is pooled here
+
+
+def test_tests_and_intervals_share_their_draws() -> None:
+    rng = np.random.default_rng(1)
+    p = rng.random(300)
+    q = Predictor.from_samples(rng.random(300) < p, p)
+    names: tuple[Statistic, ...] = ("ece", "smcal")
+    both = inferences(q, names, draws=50, rng=3)
+    tests = calibration_tests(q, names, draws=50, rng=3)
+    assert [test for test, _ in both] == list(tests)
+    for test, interval in both:
+        assert interval.statistic == test.statistic
+        assert interval.lower <= test.value <= interval.upper

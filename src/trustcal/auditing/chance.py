@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from trustcal.auditing.numbers import Inference, Uncertainty
-from trustcal.inference import Statistic, bootstrap_interval, calibration_tests, dtc_upper_bound
+from trustcal.inference import Statistic, dtc_upper_bound, inferences
 from trustcal.predictor import Predictor
 
 LEVEL = 0.95
@@ -21,8 +21,7 @@ def inference(
     O(draws · n log n).
     """
     entries = []
-    for test in calibration_tests(q, shown, draws=draws, cells=cells, rng=rng):
-        interval = bootstrap_interval(q, test.statistic, LEVEL, draws=draws, cells=cells, rng=rng)
+    for test, interval in inferences(q, shown, LEVEL, draws=draws, cells=cells, rng=rng):
         entries.append(
             Uncertainty(
                 measure=test.statistic,

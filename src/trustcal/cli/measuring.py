@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-DRAWS = 100
-"""Random data sets behind intervals, floors and p-values, unless asked otherwise."""
-MANY_ROWS = 1_000_000
-"""Above this chance is small, and simulating it slow: it is left out unless asked for."""
+DRAWS, PAGE_DRAWS = 40, 200
+"""Random data sets behind intervals, floors and p-values, unless asked otherwise: for a quick look, and for a page."""
 
 TITLE = "How far can these probabilities be trusted?"
 
@@ -45,7 +43,12 @@ def add_commands(commands: Commands) -> None:
     audit.add_argument("--html", metavar="FILE", help="write the page: one file that needs nothing else")
     audit.add_argument("--title", default=TITLE, help="the title of the page")
     audit.add_argument("--json", action="store_true", help="print every number as JSON")
-    audit.add_argument("--draws", metavar="N", type=int, help=f"random data sets that tell chance ({DRAWS}; 0: none)")
+    audit.add_argument(
+        "--draws",
+        metavar="N",
+        type=int,
+        help=f"random data sets that tell chance ({DRAWS}; for a page {PAGE_DRAWS}; 0: none)",
+    )
     audit.add_argument("--seed", metavar="N", type=int, default=0, help="of the random data sets (0)")
     audit.add_argument(
         "--fail-if", metavar="GATE", action="append", default=[], help="exit with 1 if so, e.g. 'cdl>0.02'"
@@ -114,7 +117,7 @@ def _audit(options: argparse.Namespace) -> int:
         found = _read(options)
         groups = None if options.by is None else _read(options, by=options.by).groups
         q = found.predictor
-        draws = options.draws if options.draws is not None else DRAWS if (q.rows or 0) <= MANY_ROWS else 0
+        draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
         status.update(f"Measuring {len(q):,} distinct predictions …")
         result = audit(
             q,

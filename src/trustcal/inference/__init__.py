@@ -6,6 +6,7 @@ smcal_upper_bound    how large can the smooth calibration error of the world be?
 smcal_lower_bound    how large must it be?                                                  (proved)
 dtc_upper_bound      how large can the distance to calibration of the world be?             (proved)
 bootstrap_interval   the same, tighter and only approximate                                 (measured)
+inferences           both kinds, of several measures, from the same draws
 """
 
 from trustcal.inference.bootstrap import ConfidenceInterval, bootstrap_interval
@@ -13,6 +14,7 @@ from trustcal.inference.confidence import ConfidenceBound, dtc_upper_bound, smca
 from trustcal.inference.floor import Floor, sampling_floor
 from trustcal.inference.significance import CalibrationTest, calibration_tests
 from trustcal.inference.simulation import Statistic
+from trustcal.inference.together import inferences
 
 __all__ = [
     "CalibrationTest",
@@ -23,6 +25,7 @@ __all__ = [
     "bootstrap_interval",
     "calibration_tests",
     "dtc_upper_bound",
+    "inferences",
     "sampling_floor",
     "smcal_lower_bound",
     "smcal_upper_bound",

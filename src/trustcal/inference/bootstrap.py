@@ -10,6 +10,7 @@ import numpy as np
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import (
     CONDITIONAL,
+    FloatArray,
     Statistic,
     checked_confidence,
     checked_draws,
@@ -67,7 +68,8 @@ def bootstrap_interval(
     >>> interval.lower < 0.1 < interval.upper                                     # the truth
     True
 
-    Cells are as in `calibration_tests`.  O(draws · n log n); more than 2^14 values are pooled first, at their means.
+    Cells are as in `calibration_tests`.  More than 2^14 values are pooled first, at their means; the most that this can
+    have moved a smooth measure is added on both sides.  O(draws · n log n).
     """
     (statistic,), draws = checked_statistics([statistic]), checked_draws(draws)
     confidence = checked_confidence(confidence)
@@ -75,12 +77,25 @@ def bootstrap_interval(
     again = drawn_values(design, design.resampled, (statistic,), draws, generator)
     calibrated = drawn_values(design, design.calibrated_draw, (statistic,), draws, generator)
     (estimate,) = values(design, design.observed, (statistic,))
+    return interval_of(design, statistic, estimate, again, calibrated, confidence)
+
+
+def interval_of(
+    design: Design,
+    statistic: Statistic,
+    estimate: float,
+    again: FloatArray,
+    calibrated: FloatArray,
+    confidence: float,
+) -> ConfidenceInterval:
+    """The interval from what was drawn: rows again, and calibrated outcomes."""
     high, floor = (float(np.quantile(shown, (1 + confidence) / 2, method="higher")) for shown in (again, calibrated))
+    pooling = design.pooling(statistic)
     return ConfidenceInterval(
         statistic,
         estimate,
-        max(0.0, estimate - max(high - estimate, floor)),
-        max(estimate, high),
+        max(0.0, estimate - max(high - estimate, floor) - pooling),
+        max(estimate, high) + pooling,
         confidence,
         "bootstrap: percentile above, reflected or by the sampling floor below",
         False,

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.cells import checked_cells
+from trustcal.measures.rounding import rounding_effect
 from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
@@ -36,6 +37,8 @@ class Design:
     """The predictor before it was pooled, if its rows count alike: their outcomes follow their own predictions."""
     cells: int | None
     """ECE and CDL are taken on at most so many cells of equal mass; None: on the values as they are."""
+    pooled: bool
+    """Whether values were pooled."""
     note: str
     """What a reader has to know: empty where nothing was pooled or moved and all rows count alike."""
 
@@ -66,6 +69,7 @@ class Design:
             counts=np.rint(observed.mass * q.rows).astype(np.int64) if alike else _worth(observed),
             fine=q if alike and observed is not q else None,
             cells=checked_cells(cells) if cells is not None else q.suggested_cells if q.sparse else None,
+            pooled=observed is not q,
             note="; ".join(notes),
         )
 
@@ -77,6 +81,10 @@ class Design:
     def occupied(self) -> int | None:
         """On how many cells ECE and CDL are taken: those that hold a value."""
         return None if self.cells is None else len(self.measured(self.observed))
+
+    def pooling(self, statistic: str) -> float:
+        """How far pooling can have moved a smooth measure; for ECE and CDL, cells are what they are taken on."""
+        return float(getattr(rounding_effect(self.observed), statistic, 0.0)) if self.pooled else 0.0
 
     def with_outcomes(self, ones: IntArray) -> Predictor:
         """The predictor with this many ones among the rows of each value."""

@@ -10,7 +10,14 @@ import numpy as np
 
 from trustcal.inference.floor import Floor, floor_of
 from trustcal.inference.rows import Design
-from trustcal.inference.simulation import Statistic, checked_draws, checked_statistics, drawn_values, values
+from trustcal.inference.simulation import (
+    FloatArray,
+    Statistic,
+    checked_draws,
+    checked_statistics,
+    drawn_values,
+    values,
+)
 from trustcal.predictor import Predictor
 
 TIE = 1e-12
@@ -65,13 +72,13 @@ def calibration_tests(
     shown = drawn_values(design, design.calibrated_draw, names, draws, rng)
     observed = values(design, design.observed, names)
     return tuple(
-        CalibrationTest(
-            name,
-            value,
-            (1 + int((column >= value - TIE).sum())) / (1 + draws),
-            floor_of(design, name, column),
-            draws,
-            design.note,
-        )
+        calibration_test_of(design, name, value, column)
         for name, value, column in zip(names, observed, shown.T, strict=True)
     )
+
+
+def calibration_test_of(design: Design, statistic: Statistic, value: float, shown: FloatArray) -> CalibrationTest:
+    """The test, from what calibrated draws showed."""
+    as_much = int((shown >= value - TIE).sum())
+    floor = floor_of(design, statistic, shown)
+    return CalibrationTest(statistic, value, (1 + as_much) / (1 + len(shown)), floor, len(shown), design.note)

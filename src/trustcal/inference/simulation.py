@@ -27,6 +27,8 @@ Statistic = Literal["smcal", "dtc", "ece", "cdl", "smece"]
 _MEASURES: dict[Statistic, Callable[[Predictor], float]] = {
     "smcal": smcal, "dtc": dtc, "ece": ece, "cdl": cdl, "smece": smece,
 }  # fmt: skip
+_STEPS = 10
+"""A measure takes several steps a value: below 2000 values in all draws, plain Python is quicker than loading numba."""
 CONDITIONAL: tuple[Statistic, ...] = ("ece", "cdl")
 """Measures that condition on single values, and so need cells where values are rare."""
 
@@ -45,7 +47,7 @@ def drawn_values(
     rng: np.random.Generator | int,
 ) -> FloatArray:
     """The statistics of so many draws: a row each.  O(draws · n log n)."""
-    compile_for(statistics, draws * len(design.observed))
+    compile_for(statistics, _STEPS * draws * len(design.observed))
     generator = np.random.default_rng(rng)
     return np.array([values(design, draw(generator), statistics) for _ in range(draws)])
 
