@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -152,6 +153,15 @@ def test_without_pyarrow_the_engine_groups(packed: list[int], tmp_path: Path, mo
     monkeypatch.setattr(queries, "find_spec", lambda name: None)
     assert tc.read(source) == tc.Predictor.from_samples([0, 1], [0.5, 0.25])
     assert packed == []
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_rows_that_change_meanwhile(rows: int) -> None:
+    with (
+        duckdb.connect() as connection,
+        pytest.raises(ValueError, match=f"t: rows must not change while they are read, but {rows} became 2"),
+    ):
+        queries._words("t", connection.sql, "SELECT CAST(0.5 AS DOUBLE) AS p, 1 AS y FROM range(2)", rows)
 
 
 def request(resolution: float | None, **more: Any) -> Request:

@@ -66,7 +66,10 @@ def names_of(frame: nw.LazyFrame[Any]) -> list[str]:
 
 
 def counted_by_frame(frame: nw.LazyFrame[Any], request: Request) -> Counted:
-    """The rows of a frame, counted by its engine in one pass (and one before, where there are more than 10^7)."""
+    """The rows of a frame, counted by its engine in one pass (and one before, where there are more than 10^7).
+
+    Where most predictions of Polars or pandas differ, rows are fetched, packed and sorted here.
+    """
     rows = _rows(frame, request)
     with _failures(frame):
         resolution = request.resolution
@@ -158,8 +161,9 @@ def _words(rows: nw.LazyFrame[Any], request: Request) -> Words | None:
     total, good = rows.select(nw.len(), sound.sum().alias("good")).collect().row(0)
     if good < total or not worth_packing(request, total, total):
         return None
-    words, fetched = Words(np.empty(total)), rows.select(p, y == 1).collect()
-    for begin in range(0, total, _BLOCK):
+    fetched = rows.select(p, y == 1).collect()
+    words = Words(np.empty(len(fetched)))
+    for begin in range(0, len(fetched), _BLOCK):
         here = slice(begin, begin + _BLOCK)
         pack(fetched["p"][here].to_numpy(), fetched["y"][here].to_numpy().astype(bool), words.memory[here])
     del fetched

@@ -66,7 +66,7 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
     """The rows of a table, counted.  With `keep` they are parsed once, into a table of the database.
 
     Sums of weights are Kahan sums: with one thread the same at every run, and to the last digits those of
-    `Predictor.from_samples`.  About one scan per 5·10^6 rows.
+    `Predictor.from_samples`.  Two scans, or about one per 5·10^6 rows where there are weights or groups.
     """
     rows = rows_sql(table, request)
     if keep:
@@ -83,10 +83,10 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
         raise refusal(table.title, total, faults, _first_offenders(table, run, request))
     if not kinds[0]:
         raise ValueError(f"{table.title}: no row of {total:,} is left: {faults}.")
-    sound = _sound(rows, list(texts.values()), request)
+    sound = _sound(rows, list(texts.values()), request, faults)
     resolution = request.resolution or 0.0
     if worth_packing(request, kinds[0], distinct or kinds[0]) and find_spec("pyarrow"):
-        words = _words(run, sound, kinds[0])
+        words = _words(table.title, run, sound, kinds[0])
         if request.resolution is None and too_many(words.distinct()):
             resolution = DEFAULT
         return Counted(total, faults, {(): words}, resolution)
@@ -148,9 +148,10 @@ def _refuse_third_label(table: Table, request: Request, others: set[Any]) -> Non
         refuse_third_label(others - {None}, request.positive, request.columns.outcome, table.title)
 
 
-def _sound(rows: str, texts: list[tuple[str | None, ...]], request: Request) -> str:
+def _sound(rows: str, texts: list[tuple[str | None, ...]], request: Request, faults: Faults) -> str:
     """SQL for the rows without fault and of positive weight, with the number of their group as `code`."""
-    where = "kind = 0" if request.columns.weight is None else "kind = 0 AND w > 0"
+    sound = "kind = 0" if faults.total else "true"  # where none is at fault, to ask costs more than to count
+    where = sound if request.columns.weight is None else f"{sound} AND w > 0"
     if not request.columns.by:
         return f"SELECT p, y, w FROM ({rows}) WHERE {where}"
     names = [f"g{index}" for index in range(len(request.columns.by))]
@@ -161,15 +162,18 @@ def _sound(rows: str, texts: list[tuple[str | None, ...]], request: Request) -> 
     return f"SELECT p, y, w, code FROM ({rows}) JOIN {listed} ON {same} WHERE {where}"
 
 
-def _words(run: Run, sound: str, rows: int) -> Words:
-    """Sound rows, streamed out of DuckDB, packed and sorted."""
+def _words(title: str, run: Run, sound: str, rows: int) -> Words:
+    """Sound rows, of which so many were counted, streamed out of DuckDB, packed and sorted."""
     found = run(f"SELECT p, CAST(y AS UTINYINT) AS y FROM ({sound})")
     reader = found.to_arrow_reader(BATCH) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(BATCH)
     words, packed = Words(np.empty(rows)), 0
     for batch in reader:
         p, y = (column.to_numpy() for column in batch.columns)
-        pack(p, y, words.memory[packed : packed + len(p)])
         packed += len(p)
+        if packed <= rows:
+            pack(p, y, words.memory[packed - len(p) : packed])
+    if packed != rows:
+        raise ValueError(f"{title}: rows must not change while they are read, but {rows:,} became {packed:,}.")
     words.sort()
     return words
 
