@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,9 +10,11 @@ from trustcal.noise import RandomRounding, TruncatedGaussian, TruncatedLaplace, 
 from trustcal.smoothing import perturb
 from trustcal.sources.perturbing import perturb_frame
 
-dataframe = pytest.importorskip("dask.dataframe", reason="the package dask is not installed")
-distributed = pytest.importorskip("distributed", reason="the package distributed is not installed")
-pytestmark = pytest.mark.filterwarnings("default")  # Dask's own deprecations are not ours
+dataframe = pytest.importorskip("dask.dataframe", reason="SKIPPED ENGINE: the package dask is not installed")
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # Dask's own deprecations are not ours
+    pytest.mark.usefixtures("dask_client"),
+]
 
 N = 2000
 RNG = np.random.default_rng(9)
@@ -23,18 +22,9 @@ ROWS = pd.DataFrame({"id": RNG.permutation(N), "p": RNG.random(N)})
 ROWS["text"] = [f"case {i}" for i in ROWS["id"]]
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
-
-
 @pytest.mark.parametrize("partitions", [1, 7])
 @pytest.mark.parametrize("row_id", ["id", "text"])
-def test_dask_draws_what_numpy_draws(client: Any, partitions: int, row_id: str) -> None:
+def test_dask_draws_what_numpy_draws(partitions: int, row_id: str) -> None:
     for noise in (TruncatedLaplace(0.05), TruncatedGaussian(0.05), UniformNoise(0.1), RandomRounding(17)):
         frame = dataframe.from_pandas(ROWS, npartitions=partitions)
         out = perturb_frame(frame, prediction="p", noise=noise, seed=7, row_id=row_id)
@@ -45,7 +35,7 @@ def test_dask_draws_what_numpy_draws(client: Any, partitions: int, row_id: str) 
         np.testing.assert_array_equal(shuffled["p_safe"], expected)
 
 
-def test_bad_rows_are_met_when_they_are_computed(client: Any) -> None:
+def test_bad_rows_are_met_when_they_are_computed() -> None:
     frame = dataframe.from_pandas(pd.DataFrame({"id": [4, 17], "p": [0.5, 2.0]}), npartitions=2)
     lazy = perturb_frame(frame, prediction="p", noise=UniformNoise(0.1), seed=1, row_id="id")
     with pytest.raises(

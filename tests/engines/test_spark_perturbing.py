@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,33 +14,12 @@ from trustcal.noise import TruncatedGaussian, TruncatedLaplace, UniformNoise
 from trustcal.smoothing import perturb
 from trustcal.sources.perturbing import perturb_frame
 
-pyspark = pytest.importorskip("pyspark", reason="the package pyspark is not installed")
-if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-    pytest.skip("Spark needs Java, which is not installed", allow_module_level=True)
 pytestmark = pytest.mark.filterwarnings("default")  # Spark's own deprecations are not ours
 
 N = 2000
 RNG = np.random.default_rng(9)
 ROWS = pd.DataFrame({"id": RNG.permutation(N), "P": RNG.random(N), "p": RNG.random(N)})
 ROWS["text"] = [f"case {i}" for i in ROWS["id"]]
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
-    from pyspark.sql import SparkSession
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patch.setenv("PYSPARK_PYTHON", sys.executable)
-        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # the workers import trustcal
-        session = (
-            SparkSession.builder.master("local[2, 3]")  # two threads, three attempts
-            .config("spark.ui.enabled", "false")
-            .config("spark.sql.shuffle.partitions", "3")
-            .getOrCreate()
-        )
-        yield session
-        session.stop()
 
 
 @pytest.mark.parametrize("partitions", [1, 5])
