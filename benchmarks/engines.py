@@ -163,7 +163,8 @@ def measured(engine: str, small: str, large: str) -> dict[str, float] | None:
 def work(engine: str, small: str, large: str) -> None:
     ENGINES[engine](small)()
     run = ENGINES[engine](large)
-    runs, values, start = [], 0, time.perf_counter()
+    runs: list[tuple[float, float]] = []
+    values, start = 0, time.perf_counter()
     while len(runs) < 3 and time.perf_counter() - start < 10:
         begin, before = time.perf_counter(), used()[0]
         result = run()
