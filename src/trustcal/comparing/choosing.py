@@ -82,7 +82,7 @@ def _worse(a: FloatArray, b: FloatArray) -> bool:
 
 
 def _when_noise(rows: Sequence[Row]) -> str:
-    """Where noise has its place: replays of real streams agree that, with outcomes at hand, recalibration beats it."""
+    """Where noise has its place, and what it would promise here, at which price."""
     guarantee, cost, name = min(
         (row.guarantee.value, row.brier - rows[0].brier, row.name) for row in rows if row.guarantee is not None
     )

@@ -1,1 +1,1 @@
-"""The faces of an audit.  Numbers come from `auditing`; nothing here computes any."""
+"""The faces of audits, comparisons, fixes, claims, games and watched streams: words, tables and pictures of numbers."""

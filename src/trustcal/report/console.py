@@ -13,7 +13,7 @@ Page = Callable[[box.Box], RenderableType]
 
 def display(page: Page, width: int) -> None:
     """Print a page, at most `width` wide."""
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     if console.is_terminal:
         console.print(page(box.SIMPLE), width=min(console.width, width))
     else:
@@ -22,7 +22,7 @@ def display(page: Page, width: int) -> None:
 
 def plain_text(page: Page, width: int) -> str:
     """The page as plain text."""
-    console = Console(width=width, color_system=None, highlight=False)
+    console = Console(width=width, color_system=None, highlight=False, markup=False)
     with console.capture() as capture:
         console.print(page(box.ASCII2))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 from math import isinf, log10
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, final
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.monitoring import Alarm, Monitor, Reading, Snapshot
+from trustcal.report.console import plain_text
 
 if TYPE_CHECKING:
     from trustcal.watching import Faults, WatchReport
@@ -108,10 +110,7 @@ class View:
 
 def plain(report: WatchReport) -> str:
     """The report as plain text."""
-    console = Console(width=WIDTH, color_system=None, highlight=False, markup=False)
-    with console.capture() as capture:
-        console.print(_report(report, box.ASCII2))
-    return "\n".join(row.rstrip() for row in capture.get().splitlines())
+    return plain_text(partial(_report, report), WIDTH)
 
 
 def line(snapshot: Snapshot) -> str:
