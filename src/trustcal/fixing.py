@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +29,7 @@ from trustcal.measures.transport import dtc_witness
 from trustcal.noise import Noise, RandomRounding, Target, TruncatedLaplace
 from trustcal.predictor import Predictor
 from trustcal.smoothing import OnlineSmoother, perturb, smooth
-from trustcal.smoothing.draws import checked_seed
+from trustcal.smoothing.draws import seed_from
 from trustcal.sources import count_rows, read
 from trustcal.sources.passage import Progress
 from trustcal.sources.rewriting import rewrite
@@ -120,7 +119,7 @@ def fix_file(
     rows = count_rows(source) if online else 0
     distance = eps if eps is not None else _measured_distance(q)
     choice = _choice(distance, noise, target, rows if online else None)
-    secret = secrets.randbits(64) if seed is None else checked_seed(seed)
+    secret = seed_from(seed)
     cells = cells_for(rows) if online and not isinstance(choice.noise, RandomRounding) else None
     if online:
         smoother = OnlineSmoother(choice.noise, cells=cells, rng=secret)

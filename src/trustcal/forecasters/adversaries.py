@@ -27,9 +27,8 @@ from trustcal.forecasters.forecaster import (
     IntArray,
     checked_outcomes,
     checked_probability,
-    seed_from,
 )
-from trustcal.smoothing.draws import uniforms
+from trustcal.smoothing.draws import seed_from, uniforms
 
 Rng = np.random.Generator | int | None
 

@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal, Self, final
 import numpy as np
 
 from trustcal.cells import cells_for, checked_cells, checked_count
-from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray, seed_from
+from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.guarantees.bound import rounds
 from trustcal.kernels.forecasting import bucket_pair, exponential_up, play_buckets, square_up
+from trustcal.smoothing.draws import seed_from
 
 Potential = Literal["exponential", "square"]
 

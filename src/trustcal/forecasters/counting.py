@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from trustcal.cells import checked_count
-from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray, seed_from
+from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.guarantees.bound import rounds
+from trustcal.smoothing.draws import seed_from
 
 
 @final

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from inspect import signature
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from trustcal.cells import checked_count
 from trustcal.guarantees import Bound
 from trustcal.rows import refuse
-from trustcal.smoothing.draws import checked_seed, uniforms
+from trustcal.smoothing.draws import uniforms
 from trustcal.states import loaded, saved
 
 FloatArray = NDArray[np.float64]
@@ -165,15 +164,6 @@ class Coins:
     def between(self, first: int, last: int) -> FloatArray:
         """The numbers from index `first` up to `last`, which is left out."""
         return uniforms(self.seed, np.arange(first, last, dtype=np.uint64))
-
-
-def seed_from(rng: np.random.Generator | int | None) -> int:
-    """The seed itself, one drawn from a generator, or a fresh one."""
-    if rng is None:
-        return secrets.randbits(64)
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(0, 2**64, dtype=np.uint64))
-    return checked_seed(rng)
 
 
 def checked_outcome(y: float) -> int:

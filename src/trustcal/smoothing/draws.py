@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from hashlib import blake2b
 from typing import Any
 
@@ -99,6 +100,15 @@ def checked_noise(noise: Noise) -> Noise:
     if not isinstance(noise, Noise):
         raise ValueError(f"noise must be a trustcal noise, such as UniformNoise(0.1), not {noise!r}.")
     return noise
+
+
+def seed_from(rng: np.random.Generator | int | None) -> int:
+    """The seed itself, one drawn from a generator, or a fresh one."""
+    if rng is None:
+        return secrets.randbits(64)
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(0, 2**64, dtype=np.uint64))
+    return checked_seed(rng)
 
 
 def checked_seed(seed: object) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import asdict, is_dataclass
 from typing import Self, final
 
@@ -13,7 +12,7 @@ import trustcal.noise
 from trustcal.cells import End, announced, cells_for, checked_cells, checked_count, checked_end
 from trustcal.noise import Noise, RandomRounding
 from trustcal.rows import refuse
-from trustcal.smoothing.draws import blocks, checked_noise, checked_seed, uniforms
+from trustcal.smoothing.draws import blocks, checked_noise, checked_seed, seed_from, uniforms
 from trustcal.states import loaded, saved
 
 FloatArray = NDArray[np.float64]
@@ -57,12 +56,7 @@ class OnlineSmoother:
         self.cells: int | None = None if cells is None else checked_cells(cells)
         if horizon is not None:
             self.cells = cells_for(checked_count("horizon", horizon))
-        if rng is None:
-            self.seed = secrets.randbits(64)
-        elif isinstance(rng, np.random.Generator):
-            self.seed = int(rng.integers(0, 2**64, dtype=np.uint64))
-        else:
-            self.seed = checked_seed(rng)
+        self.seed = seed_from(rng)
         self.rounds = 0
         """How many predictions have been transformed."""
 
