@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ import pytest
 
 import trustcal as tc
 from trustcal.sources import Reading, counting, reading
+from trustcal.sources.columns import Columns
+from trustcal.sources.faults import Faults
 
 FRAME = pd.DataFrame({"p": [0.25, 0.5, 0.5], "y": [0, 1, 0], "g": [2, 1, 2], "w": [1.0, 2.0, 0.0]})
 
@@ -45,18 +46,12 @@ def test_columns_that_are_not_obvious(columns: list[str], message: str) -> None:
         tc.read(pd.DataFrame({name: [0] for name in columns}))
 
 
-def test_a_reading_is_frozen_and_speaks_json() -> None:
+def test_a_reading_holds_the_facts() -> None:
     found = reading(FRAME, by="g", weight="w", resolution=2**-4)
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.rows = 0  # type: ignore[misc]
-    facts = json.loads(found.to_json())
-    assert facts["columns"] == {
-        "prediction": "p", "outcome": "y", "weight": "w", "by": ["g"], "inferred": ["prediction", "outcome"]
-    }  # fmt: skip
-    assert facts["rows"] == 3
-    assert facts["dropped"]["missing"] == 0
-    assert facts["resolution"] == 1 / 16
-    assert [one["group"] for one in facts["predictors"]] == [1, 2]
+    assert found.columns == Columns("p", "y", "w", ("g",), inferred=("prediction", "outcome"))
+    assert (found.rows, found.dropped, found.resolution) == (3, Faults(), 1 / 16)
     assert found.groups[1].rows == 1
     assert list(found.groups) == [1, 2]
     assert list(reading(FRAME, by=["g"]).groups) == [(1,), (2,)]

@@ -10,8 +10,8 @@ from trustcal.kernels import kernel
 ByteArray = NDArray[np.uint8]
 PlaceArray = NDArray[np.int64]
 
-START, P_START, P_END, ID_START, ID_END, FIELDS = range(6)
-"""The columns of `places`: where a record begins, where its two fields begin and end, how many fields it has."""
+P_START, P_END, ID_START, ID_END, FIELDS = range(5)
+"""The columns of `places`: where the two fields of a record begin and end, and how many fields it has."""
 
 
 @kernel
@@ -28,7 +28,6 @@ def records(data: ByteArray, delimiter: int, last: bool, p: int, i: int, places:
     while position < size and count < len(places):
         start = field_start = position
         field, inside, whole = 0, False, False
-        places[count, START] = start
         while position < size:
             byte = data[position]
             if inside:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from trustcal.sources.columns import place_of
+from trustcal.sources.streams import packing
 
 if TYPE_CHECKING:
     import duckdb
@@ -19,7 +20,6 @@ DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
 """Formats of text, and what may stand between their fields."""
 JSON_LINES = (".jsonl", ".ndjson")
 KINDS = (*DELIMITERS, *JSON_LINES, ".parquet")
-_COMPRESSED = (".gz", ".zst")
 
 
 @final
@@ -71,7 +71,7 @@ def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
 def kind(file: Path) -> str:
     """The format of a readable file, by its name: .csv, .tsv, .jsonl, .ndjson or .parquet."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
-    if suffixes and suffixes[-1] in _COMPRESSED:
+    if packing(file):
         suffixes.pop()
     try:
         exists = file.exists()

@@ -42,13 +42,15 @@ SLICE = 5_000_000
 
 BATCH = 1 << 17
 """So many rows are fetched at a time."""
+_SHOWN = 3
+"""So many of the rows at fault are named."""
 
 Run = Callable[[str], Any]
 """Executes SQL; the result has fetchall and fetchnumpy."""
 
 
 @contextmanager
-def connected(threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     """A database of our own that keeps to a gigabyte and puts the rest on disk, in a folder that goes with it."""
     import duckdb
 
@@ -56,7 +58,7 @@ def connected(threads: int | None = None) -> Iterator[duckdb.DuckDBPyConnection]
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": "1GB",
             "temp_directory": folder,
-            "threads": str(threads or min(8, os.cpu_count() or 1)),
+            "threads": str(min(8, os.cpu_count() or 1)),
         }
         with duckdb.connect(config=config) as connection:
             yield connection
@@ -239,7 +241,7 @@ def _swapped(run: Run, rows: str) -> bool:
     return bool(found[0][0])
 
 
-def _first_offenders(table: Table, run: Run, request: Request, count: int = 3) -> list[str]:
+def _first_offenders(table: Table, run: Run, request: Request) -> list[str]:
     """The first rows at fault, file by file; of data without files, whose rows have no order, some of them."""
     rows = rows_sql(table, request)
     found: list[str] = []
@@ -249,7 +251,7 @@ def _first_offenders(table: Table, run: Run, request: Request, count: int = 3) -
         order = "" if file is None else " ORDER BY row"
         asked = f"SELECT row, said_p, said_y, said_w FROM ({numbered} FROM ({here})) WHERE kind > 0{order}"
         where = f"{file} " if len(table.files) > 1 else ""
-        for row, *said in run(f"{asked} LIMIT {count - len(found)}").fetchall():
+        for row, *said in run(f"{asked} LIMIT {_SHOWN - len(found)}").fetchall():
             names = (request.columns.prediction, request.columns.outcome, request.columns.weight)
             values = [
                 f"{name} {'missing' if text is None else repr(text)}"
@@ -257,6 +259,6 @@ def _first_offenders(table: Table, run: Run, request: Request, count: int = 3) -
                 if name is not None
             ]
             found.append(f"{where}{'' if file is None else f'row {row} (from 0) with '}{', '.join(values)}")
-        if len(found) == count:
+        if len(found) == _SHOWN:
             break
     return found

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, final, overload
@@ -64,21 +63,6 @@ class Reading:
                 f"{moved:.2g}, the distance to calibration by no more, the smooth calibration error by twice that."
             )
         return tuple(said)
-
-    def to_json(self) -> str:
-        """The facts and the size of every predictor, as JSON."""
-        facts = {
-            "source": self.source,
-            "columns": asdict(self.columns),
-            "rows": self.rows,
-            "dropped": asdict(self.dropped),
-            "resolution": self.resolution,
-            "resolution_asked": self.resolution_asked,
-            "predictors": [
-                {"group": group, "rows": q.rows, "values": len(q), "moved": q.moved} for group, q in self.predictors
-            ],
-        }
-        return json.dumps(facts, default=str)
 
 
 @overload
