@@ -6,7 +6,7 @@ from math import exp, expm1, log, pi, sqrt
 
 import numpy as np
 
-from trustcal.claims.claim import ROUNDING, Claim, couplings
+from trustcal.claims.claim import ROUNDING, Claim, FloatArray, couplings
 from trustcal.decisions import umbrella
 from trustcal.guarantees import (
     batch_cdl,
@@ -269,7 +269,7 @@ def _gaussian_excess(eps: float) -> float:
     return (1 - exp(-gamma * eps)) / (2 * sqrt(eps))
 
 
-def _tv_ratio(f: np.ndarray, b: float, q: float, cells: int) -> float:
+def _tv_ratio(f: FloatArray, b: float, q: float, cells: int) -> float:
     """TV(M(b), M(q)) over max density · |b − q|, for noise with density f on cells of [−1, 1], truncated."""
     one, other = (f[cells - round(p * cells) : 2 * cells - round(p * cells)] for p in (b, q))
     one, other = one / one.mean(), other / other.mean()
@@ -282,7 +282,7 @@ def _unavoidable(instance: Instance) -> tuple[float, float]:
     return dtc(instance.predictor), umbrella().value(instance.reference) - best
 
 
-def _dual_value(eps: float, b: np.ndarray, s: np.ndarray) -> float:
+def _dual_value(eps: float, b: FloatArray, s: FloatArray) -> float:
     """The dual of DTC's linear program on the paper's instance: E r(q, y), r(q, y) = min_b |b − q| − (b − y)·s(b)."""
     law = batch_hard(eps).coupling
     r = [float((np.abs(b - q) - (b - y) * s).min()) for q, y in zip(law.p, law.y, strict=True)]

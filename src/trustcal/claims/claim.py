@@ -9,6 +9,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.instances.instance import law_of
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
@@ -55,12 +56,12 @@ class Coupled:
     @property
     def predictor(self) -> Predictor:
         """The law of (q, y)."""
-        return law(self.q, self.y, self.mass)
+        return law_of(self.q, self.y, self.mass)
 
     @property
     def reference(self) -> Predictor:
         """The law of (b, y), which is calibrated."""
-        return law(self.b, self.y, self.mass)
+        return law_of(self.b, self.y, self.mass)
 
 
 def couplings(rng: np.random.Generator, count: int) -> Iterator[Coupled]:
@@ -83,9 +84,3 @@ def predictors(rng: np.random.Generator, count: int) -> Iterator[Predictor]:
         n = int(rng.integers(1, 9))
         mass = rng.dirichlet(np.ones(n))
         yield Predictor(np.sort(rng.random(n)), mass, mass * rng.random(n))
-
-
-def law(p: FloatArray, y: FloatArray, mass: FloatArray) -> Predictor:
-    """The known law of rows with masses."""
-    merged = Predictor.from_samples(y, p, mass)
-    return Predictor(merged.p, merged.mass, merged.positive)

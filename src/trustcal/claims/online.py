@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import sqrt
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trustcal.cells import cells_for
-from trustcal.claims.claim import ROUNDING, Claim, couplings, law, predictors
+from trustcal.claims.claim import ROUNDING, Claim, couplings, predictors
 from trustcal.decisions import umbrella
 from trustcal.guarantees import (
     lipschitz_ece,
@@ -22,6 +23,8 @@ from trustcal.guarantees import (
     online_ece,
     smece_dtc,
 )
+from trustcal.guarantees.bound import root_gap
+from trustcal.instances.instance import law_of
 from trustcal.measures.decision import cdl, ece
 from trustcal.measures.kernel_smoothing import smece
 from trustcal.measures.transport import dtc
@@ -49,7 +52,7 @@ def theorem_4_1(rng: np.random.Generator) -> Claim:
         reached = []
         for seed in range(10):
             safe = OnlineSmoother(noise, horizon=_HORIZON, rng=seed).transform_many(q)
-            reached.append(ece(law(safe, y, np.ones(_HORIZON))))
+            reached.append(ece(law_of(safe, y, np.ones(_HORIZON))))
         worst = max(worst, float(np.mean(reached)) / online_ece(noise, eps, _HORIZON).value)
     return Claim(
         "Theorem 4.1",
@@ -107,7 +110,7 @@ def theorem_4_4_ece(_: np.random.Generator) -> Claim:
     first, second = _paper_pair(_EPS)
     apart = max(abs(dtc(q) - _EPS) for q in (first, second))
     stated, ours = lower_online_ece_paper(_EPS).value, lower_online_ece(_EPS).value
-    h = (_EPS + sqrt(_EPS * (_EPS + 2))) / 2
+    h = (_EPS + root_gap(_EPS)) / 2
     pair = [_answered(kind, kind, [0.5]) for kind in (0.5 - h, 0.5 + h)]
     return Claim(
         "Theorem 4.4, ECE",
@@ -144,14 +147,14 @@ def theorem_4_4_cdl(_: np.random.Generator) -> Claim:
 
 def corollary_4_5(_: np.random.Generator) -> Claim:
     """One decision maker, who may respond softly."""
-    h = (_EPS + sqrt(_EPS * (_EPS + 2))) / 2
+    h = (_EPS + root_gap(_EPS)) / 2
     least = np.inf
     for rate in np.concatenate([[0.0], np.logspace(-1, 3, 40)]):
         regrets = []
         for sign in (1, -1):
             shares = umbrella().soft_response([0.5, 0.5 + sign * 2 * h], float(rate)).mean(axis=0)
             chance = np.repeat([0.5 - sign * h, 0.5 + sign * h], 2)
-            taken = law(np.array([0.0, 1.0] * 2), np.repeat([0.0, 1.0], 2), chance * np.tile(shares, 2))
+            taken = law_of(np.array([0.0, 1.0] * 2), np.repeat([0.0, 1.0], 2), chance * np.tile(shares, 2))
             regrets.append(umbrella().swap_regret(taken))
         least = min(least, max(regrets))
     bound = lower_decision_maker(_EPS).value
@@ -210,12 +213,14 @@ def _improved(sign: int, h: float) -> Predictor:
     return Predictor(sorted([0.5, 0.5 + sign * 2 * h]), [0.5, 0.5], [0.25 + sign * h / 2] * 2)
 
 
-def _answered(first: float, second: float, places: object, shares: object = (1.0,)) -> Predictor:
+def _answered(first: float, second: float, places: ArrayLike, shares: ArrayLike = (1.0,)) -> Predictor:
     """Half of the rounds are answered at random places, of outcomes with the first frequency; the rest calibrated."""
     p = np.append(np.asarray(places, dtype=np.float64), second)
     mass = np.append(np.asarray(shares, dtype=np.float64) / 2, 0.5)
     frequency = np.append(np.full(len(p) - 1, first), second)
-    return law(np.tile(p, 2), np.repeat([0.0, 1.0], len(p)), np.concatenate([mass * (1 - frequency), mass * frequency]))
+    return law_of(
+        np.tile(p, 2), np.repeat([0.0, 1.0], len(p)), np.concatenate([mass * (1 - frequency), mass * frequency])
+    )
 
 
 CLAIMS = (

@@ -13,6 +13,7 @@ import numpy as np
 
 from trustcal.cells import checked_count
 from trustcal.forecasters.adversaries import Rng
+from trustcal.guarantees.bound import root_gap
 from trustcal.instances import Sequence
 
 
@@ -31,7 +32,7 @@ def hard(side: int, horizon: int, rng: Rng = None) -> Sequence:
     (array([0.5  , 0.652]), 0.5758)
     """
     eps = budget(horizon)
-    h = (eps + sqrt(eps * (eps + 2))) / 2
+    h = (eps + root_gap(eps)) / 2
     return _halves((0.5, 0.5 + side * 2 * h), (0.5 + side * h, 0.5 + side * h), horizon, rng)
 
 

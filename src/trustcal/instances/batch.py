@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+from trustcal.guarantees.bound import root_gap
 from trustcal.instances.instance import Answers, Instance, instance_of, refuse_outside
 
 
@@ -52,12 +53,12 @@ def batch_hardest(eps: float) -> Instance:
     0.065887
     """
     refuse_outside(eps, "eps", 0.25)
-    h = (eps + sqrt(eps * (eps + 2))) / 2
+    h = (eps + root_gap(eps)) / 2
     rows = []
     for p, wrong in ((0.5 - h, 1), (0.5 + h, 0)):
         moved = h / (1 + 2 * h)
         rows += [(p, 1 - wrong, p, 0.25), (p, wrong, p, 0.25 - moved), (p, wrong, 0.5, moved)]
-    known = Answers(dtc=eps, smcal=h * h, ece=h, cdl=h, umbrella_loss=(sqrt(eps * (eps + 2)) - eps) / 2)
+    known = Answers(dtc=eps, smcal=h * h, ece=h, cdl=h, umbrella_loss=(root_gap(eps) - eps) / 2)
     return instance_of(rows, known)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from trustcal.measures.transport import Coupling
 from trustcal.predictor import Predictor
@@ -42,12 +43,13 @@ def instance_of(rows: list[tuple[float, int, float, float]], answers: Answers) -
     """From rows (p, y, b, mass)."""
     p, y, b, mass = (np.array(column) for column in zip(*sorted(rows, key=lambda row: (row[1], row[0])), strict=True))
     coupling = Coupling(p, y.astype(np.int8), b, mass)
-    return Instance(_law(p, y, mass), _law(b, y, mass), coupling, answers)
+    return Instance(law_of(p, y, mass), law_of(b, y, mass), coupling, answers)
 
 
-def _law(p: np.ndarray, y: np.ndarray, mass: np.ndarray) -> Predictor:
-    law = Predictor.from_samples(y, p, mass)
-    return Predictor(law.p, law.mass, law.positive)  # a known law, not a sample
+def law_of(p: ArrayLike, y: ArrayLike, mass: ArrayLike) -> Predictor:
+    """The known law, not a sample, of rows with masses."""
+    merged = Predictor.from_samples(y, p, mass)
+    return Predictor(merged.p, merged.mass, merged.positive)
 
 
 def refuse_outside(value: float, name: str, most: float) -> None:

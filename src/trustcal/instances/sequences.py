@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from trustcal.cells import checked_count
 from trustcal.guarantees import lower_online_cdl_game, lower_online_ece_paper
+from trustcal.guarantees.bound import root_gap
 from trustcal.guarantees.lower import PAPER_ONLINE_LIMIT
 from trustcal.instances.instance import refuse_outside
 from trustcal.predictor import Predictor
@@ -67,7 +68,7 @@ def online_hard(eps: float, horizon: int, rng: np.random.Generator | int = 0) ->
     """
     refuse_outside(eps, "eps", 1 / 12)
     half = _half(horizon)
-    ones = floor(half * (0.5 + (eps + sqrt(eps * (eps + 2))) / 2) + 1e-9)
+    ones = floor(half * (0.5 + (eps + root_gap(eps)) / 2) + 1e-9)
     h = (2 * ones - half) / (2 * half)
     if h <= 0:
         raise ValueError(f"{horizon} rounds are too few for whole counts of outcomes at eps = {eps!r}; use more.")
