@@ -61,7 +61,7 @@ def test_bound_and_hard(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["bound", "0"], "eps must be a distance to calibration in (0, 1], not 0.0"),
         (["bound", "nan"], "eps must be a distance to calibration in (0, 1], not nan"),
-        (["bound", "0.1", "--horizon", "0"], "horizon must be a number of rounds"),
+        (["bound", "0.1", "--horizon", "0"], "horizon must be a whole number, 1 or more"),
         (["bound", "0.1", "--horizon", "9", "--target", "decision_loss"], "with a horizon the target must be"),
         (["hard", "0.3"], "must lie in (0, 0.25], not 0.3"),
         (["hard"], "the following arguments are required: EPS"),

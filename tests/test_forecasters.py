@@ -387,7 +387,7 @@ def test_every_forecaster_refuses_what_is_not_an_outcome(make: Callable[[], Fore
     with pytest.raises(ValueError, match="outcomes must be a sequence"):
         forecaster.play([[0, 1]])
     assert len(forecaster.play([])) == 0
-    with pytest.raises(ValueError, match="horizon must be a number of rounds"):
+    with pytest.raises(ValueError, match="horizon must be a whole number, 1 or more"):
         forecaster.guarantee(0)
 
 

@@ -528,8 +528,8 @@ def test_eps_outside_its_range(eps: float) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: guarantees.online_ece(NOISE, 0.1, 0), "horizon must be a number of rounds"),
-        (lambda: UNTYPED.online_cdl(NOISE, 0.1, 2.5), "horizon must be a number of rounds"),
+        (lambda: guarantees.online_ece(NOISE, 0.1, 0), "horizon must be a whole number, 1 or more"),
+        (lambda: UNTYPED.online_cdl(NOISE, 0.1, 2.5), "horizon must be a whole number, 1 or more"),
         (lambda: guarantees.online_ece(NOISE, 0.1, 10, cells=0), "cells must be a whole number"),
         (lambda: UNTYPED.online_ece(NOISE, 0.1, 10, end="right"), 'end must be "left" or "middle"'),
         (lambda: guarantees.online_ece(RandomRounding(5), 0.1, 10, cells=3), "rounds to a grid of its own"),

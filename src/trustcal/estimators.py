@@ -30,8 +30,8 @@ from trustcal.decisions import DecisionProblem
 from trustcal.guarantees import Bound, noise_of_kind
 from trustcal.inference import dtc_upper_bound
 from trustcal.noise import Noise, Target
+from trustcal.noise.mechanism import checked_predictions
 from trustcal.predictor import Predictor
-from trustcal.rows import refuse
 
 try:
     from sklearn.base import (
@@ -230,14 +230,7 @@ def _probabilities(smoother: NoiseSmoother, X: ArrayLike, *, reset: bool) -> Flo
             f"NoiseSmoother takes one column of probabilities, but came {table.shape[1]}. "
             "Of the output of predict_proba, pass the column of class 1: proba[:, [1]]."
         )
-    column: FloatArray = table[:, 0]
-    refuse(
-        ~((column >= 0) & (column <= 1)),
-        column,
-        "predictions must be probabilities in [0, 1]",
-        "turn scores or logits into probabilities first",
-    )
-    return column
+    return checked_predictions(table[:, 0])
 
 
 def _distance(q: Predictor, confidence: float) -> float:

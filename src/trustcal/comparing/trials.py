@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trustcal.cells import checked_count
 from trustcal.comparing.choosing import Candidate, choose
 from trustcal.comparing.comparison import Comparison, Row
 from trustcal.comparing.folds import Fold, pooled, split_law, split_rows
@@ -48,8 +49,7 @@ def compare(
 
     O(folds·n log n) for n distinct values.
     """
-    if int(folds) != folds or folds < 2:
-        raise ValueError(f"folds must be a whole number, at least 2, not {folds!r}.")
+    checked_count("folds", folds, least=2)
     generator = np.random.default_rng(rng)
     q = as_predictor(y_true, y_prob, sample_weight)
     if isinstance(y_true, Predictor) or y_prob is None or sample_weight is None or q.effective_rows == q.rows:

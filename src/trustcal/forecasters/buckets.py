@@ -12,7 +12,6 @@ import numpy as np
 from trustcal.cells import cells_for, checked_cells, checked_count
 from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
-from trustcal.guarantees.bound import rounds
 from trustcal.kernels.forecasting import bucket_pair, exponential_up, play_buckets, square_up
 from trustcal.smoothing.draws import seed_from
 
@@ -107,7 +106,7 @@ class BucketForecaster(Forecaster):
     @final
     def _square_ece(self, horizon: int) -> float:
         """Theorem O.2: the buckets' half width, and the surplus that their number allows."""
-        return 1 / (2 * self.cells) + sqrt(self.cells / rounds(horizon))
+        return 1 / (2 * self.cells) + sqrt(self.cells / checked_count("horizon", horizon))
 
 
 @final
@@ -191,7 +190,7 @@ class DecisionForecaster(BucketForecaster):
         """CDL in expectation: Theorem O.3's sum, or twice Theorem O.2's ECE."""
         if self.potential == "square":
             return (Bound("CDL", 2 * self._square_ece(horizon), "Theorems O.2 and 2", True),)
-        m, after = self.cells, rounds(horizon)
+        m, after = self.cells, checked_count("horizon", horizon)
         harmonic = sum(1 / k for k in range(1, m + 1))
         chance = min(1.0, m * harmonic / (2 * after))  # but for this chance, every surplus is at most √(c2·(n + 4))
         c2 = (log(6.1 * m / chance) + 0.5 * log(1 + after / 4)) / 2

@@ -11,7 +11,6 @@ import numpy as np
 from trustcal.cells import checked_count
 from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
-from trustcal.guarantees.bound import rounds
 from trustcal.smoothing.draws import seed_from
 
 
@@ -41,7 +40,7 @@ class RunningMean(Forecaster):
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """Nothing: an adversary who says the opposite makes every error large."""
-        rounds(horizon)
+        checked_count("horizon", horizon)
         return ()
 
     def _announce(self) -> float:
@@ -109,7 +108,7 @@ class PerturbedLeader(Forecaster):
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """The regret of each proper score in [0, 1] against the best constant, in expectation."""
-        value = self.rate + 2 * (1 - self.rate) / (self.rate * rounds(horizon))
+        value = self.rate + 2 * (1 - self.rate) / (self.rate * checked_count("horizon", horizon))
         return (Bound("U-calibration", value, "Theorem O.4, for each score in expectation", True),)
 
     def _announce(self) -> float:

@@ -11,7 +11,6 @@ import numpy as np
 from trustcal.cells import End, checked_cells, checked_count, checked_end
 from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
-from trustcal.guarantees.bound import rounds
 from trustcal.kernels.forecasting import crossing, play_elementary
 
 
@@ -84,7 +83,7 @@ class ElementaryPredictor(Forecaster):
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """DTC ≤ mean distance to the booked points + Σ max(j/m, 1 − j/m)/T; smCal ≤ 2·DTC (Theorem 4)."""
-        after = rounds(horizon)
+        after = checked_count("horizon", horizon)
         m = self._schedule(after)[-1][1]
         value = (self._moved(after) + sum(max(j, m - j) for j in range(1, m)) / m) / after
         return Bound("DTC", value, "Theorem O.1", True), Bound("smCal", 2 * value, "Theorems O.1 and 4", True)

@@ -11,7 +11,6 @@ import numpy as np
 from trustcal.cells import cells_for, checked_cells, checked_count
 from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
-from trustcal.guarantees.bound import rounds
 from trustcal.kernels.forecasting import hedge, play_hedging
 
 
@@ -56,7 +55,7 @@ class HedgingForecaster(Forecaster):
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """smCal, and DTC ≤ 2·smCal (Theorem 4)."""
-        value = sqrt((self.cells + 1) / rounds(horizon)) + 1 / (2 * self.cells)
+        value = sqrt((self.cells + 1) / checked_count("horizon", horizon)) + 1 / (2 * self.cells)
         return Bound("smCal", value, "Theorem O.5", True), Bound("DTC", 2 * value, "Theorems O.5 and 4", True)
 
     def _announce(self) -> float:

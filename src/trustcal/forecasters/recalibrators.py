@@ -12,7 +12,6 @@ import trustcal.forecasters
 from trustcal.cells import announced, checked_cells, checked_count
 from trustcal.forecasters.forecaster import checked_outcome, checked_probability, kind_of
 from trustcal.guarantees import Bound
-from trustcal.guarantees.bound import rounds
 from trustcal.states import loaded, saved
 
 _STATE_VERSION = 1
@@ -96,7 +95,7 @@ class OnlinePlatt(Recalibrator):
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """Nothing is proved with these constants."""
-        rounds(horizon)
+        checked_count("horizon", horizon)
         return ()
 
     def to_json(self) -> str:
@@ -165,7 +164,7 @@ class Calibeating(Recalibrator):
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """How far the Brier score can exceed the refinement of the scores in their cells."""
-        after = rounds(horizon)
+        after = checked_count("horizon", horizon)
         used = min(self.cells, after)
         return (Bound("Brier regret", used * (1 + log(after / used)) / after, "Theorem O.6", True),)
 

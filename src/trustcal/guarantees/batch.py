@@ -21,7 +21,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
-from trustcal.noise.mechanism import distance_to_calibration
+from trustcal.noise.mechanism import checked_target, distance_to_calibration
 
 _K_CAVEAT = ", with K at the prediction 0, the worst one in every numerical check"
 _OMEGA = 0.27846454276107379510935873902299
@@ -138,9 +138,7 @@ def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss"
     >>> print(batch_best(TruncatedLaplace, 0.01, "ece"))
     ECE ≤ 0.2 (Theorem 17)
     """
-    if target not in _QUANTITY:
-        raise ValueError(f"target must be one of {', '.join(map(repr, _QUANTITY))}, not {target!r}.")
-    if target not in _PER_ROOT.get(family, {}):
+    if checked_target(target) not in _PER_ROOT.get(family, {}):
         raise ValueError(f"no constant is known for {family.__name__} and {target}; use batch_{target} with a noise.")
     constant, proved = _PER_ROOT[family][target]
     caveat = "" if proved else _K_CAVEAT

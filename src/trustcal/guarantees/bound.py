@@ -57,13 +57,6 @@ def fraction(name: str, value: float) -> float:
     return float(value)
 
 
-def rounds(horizon: int) -> int:
-    """A horizon: a positive whole number, or a refusal."""
-    if not horizon >= 1 or horizon != int(horizon):
-        raise ValueError(f"horizon must be a number of rounds, a positive integer, not {horizon!r}.")
-    return int(horizon)
-
-
 def root_gap(eps: float) -> float:
-    """√(eps² + 2·eps), which the sharper lower bounds share."""
+    """√(eps² + 2·eps), which the sharper lower bounds and their instances share."""
     return sqrt(eps * (eps + 2))

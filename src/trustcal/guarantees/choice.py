@@ -21,7 +21,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
-from trustcal.noise.mechanism import distance_to_calibration
+from trustcal.noise.mechanism import checked_target, distance_to_calibration
 
 _FAMILIES: Final = (
     UniformNoise,
@@ -74,13 +74,8 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
     UniformNoise(width=0.02) CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
     ClampedGaussian(scale=0.0153203...) CDL ≤ 0.010416 (Theorem 15, sharpening Theorem 3.1)
     """
-    if target not in _BOUNDS:
-        raise ValueError(
-            f"target must be one of {', '.join(map(repr, _BOUNDS))}, not {target!r}. "
-            "It names the error whose guarantee the noise should minimise."
-        )
     distance_to_calibration(eps)
-    upper, lower = _BOUNDS[target]
+    upper, lower = _BOUNDS[checked_target(target)]
     if horizon is not None:
         if target not in _ONLINE:
             raise ValueError(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import ceil, sqrt
 
-from trustcal.cells import End, cells_for, checked_cells, checked_end
+from trustcal.cells import End, cells_for, checked_cells, checked_count, checked_end
 from trustcal.guarantees.batch import k_is_proved, slope, total_variation_paper
-from trustcal.guarantees.bound import Bound, rounds
+from trustcal.guarantees.bound import Bound
 from trustcal.noise import Noise, RandomRounding
 from trustcal.noise.mechanism import distance_to_calibration
 
@@ -28,7 +28,7 @@ def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     >>> print(online_ece(noise, 0.0002, 10**6, end="middle"))
     ECE ≤ 0.035 (Theorem 19, sharpening Theorem 4.1)
     """
-    moved, variance = _discretisation(noise, rounds(horizon), cells, end)
+    moved, variance = _discretisation(noise, checked_count("horizon", horizon), cells, end)
     value = noise.displacement().value + 2 * slope(noise) * distance_to_calibration(eps) + moved + sqrt(variance)
     return Bound("ECE", value, "Theorem 19, sharpening Theorem 4.1", True)
 
@@ -43,7 +43,7 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     >>> print(online_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001, 10**6))
     CDL ≤ 0.0441421 (Theorem 19, correcting Corollary 4.2)
     """
-    moved, variance = _discretisation(noise, rounds(horizon), cells, end)
+    moved, variance = _discretisation(noise, checked_count("horizon", horizon), cells, end)
     spread = noise.decision_displacement() if k_is_proved(noise) else 2 * noise.displacement().value
     value = spread + 2 * slope(noise) * distance_to_calibration(eps) + 2 * moved + sqrt(2 * variance)
     return Bound("CDL", value, "Theorem 19, correcting Corollary 4.2", True)
@@ -57,7 +57,7 @@ def online_ece_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     ECE ≤ 0.239666 (Theorem 4.1, with ⌈T^(1/3)⌉ cells)
     """
     tv = total_variation_paper(noise.privacy(delta), delta, eps).value
-    value = noise.displacement().value + 4 * tv + 2 * rounds(horizon) ** (-1 / 3)
+    value = noise.displacement().value + 4 * tv + 2 * checked_count("horizon", horizon) ** (-1 / 3)
     return Bound("ECE", value, "Theorem 4.1, with ⌈T^(1/3)⌉ cells", delta == 0)
 
 
@@ -71,7 +71,7 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     False
     """
     tv = total_variation_paper(noise.privacy(delta), delta, eps).value
-    value = 2 * noise.displacement().value + 8 * tv + 2 * rounds(horizon) ** (-1 / 3)
+    value = 2 * noise.displacement().value + 8 * tv + 2 * checked_count("horizon", horizon) ** (-1 / 3)
     return Bound("CDL", value, "Corollary 4.2, false with ⌊T^(1/3)⌋ cells", False)
 
 

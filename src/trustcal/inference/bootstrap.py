@@ -7,13 +7,13 @@ from typing import final
 
 import numpy as np
 
+from trustcal.cells import checked_count
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import (
     CONDITIONAL,
     FloatArray,
     Statistic,
     checked_confidence,
-    checked_draws,
     checked_statistics,
     drawn_values,
     values,
@@ -71,7 +71,7 @@ def bootstrap_interval(
     Cells are as in `calibration_tests`.  More than 2^14 values are pooled first, at their means; the most that this can
     have moved a smooth measure is added on both sides.  O(draws · n log n).
     """
-    (statistic,), draws = checked_statistics([statistic]), checked_draws(draws)
+    (statistic,), draws = checked_statistics([statistic]), checked_count("draws", draws)
     confidence = checked_confidence(confidence)
     design, generator = Design.of(q, cells), np.random.default_rng(rng)
     again = drawn_values(design, design.resampled, (statistic,), draws, generator)

@@ -14,9 +14,9 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.inference.rows import rows_count_alike, worth
+from trustcal.inference.rows import worth
 from trustcal.inference.simulation import checked_confidence
-from trustcal.measures.continuous import smcal, smcal_witness
+from trustcal.measures.continuous import row_counts, smcal, smcal_witness
 from trustcal.measures.transport import dtc
 from trustcal.predictor import Predictor, as_predictor
 
@@ -102,15 +102,15 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
     """
     q, confidence = as_predictor(q), checked_confidence(confidence)
     _refuse_known(q)
-    if not rows_count_alike(q):
+    counts = row_counts(q)
+    if counts is None:
         raise ValueError("this bound needs rows that count alike, but these have different weights. Leave them out.")
     if q.moved > 0:
         raise ValueError(
             f"this bound needs predictions as they were said, but these were moved, by {q.moved:.2g} on average. "
             "Use the predictor before it was rounded or coarsened, or read it with resolution=0."
         )
-    ones = np.rint(q.positive * float(q.rows or 0)).astype(np.int64)
-    zeros = np.rint(q.mass * float(q.rows or 0)).astype(np.int64) - ones
+    zeros, ones = counts
     generator = np.random.default_rng(rng)
     learn = np.stack([generator.binomial(zeros, _TO_LEARN), generator.binomial(ones, _TO_LEARN)])
     judge = np.stack([zeros, ones]) - learn
@@ -130,7 +130,7 @@ def _upper(q: Predictor, statistic: Literal["smcal", "dtc"], confidence: float) 
     confidence = checked_confidence(confidence)
     _refuse_known(q)
     estimate, moved = (smcal(q), 2 * q.moved) if statistic == "smcal" else (float(dtc(q)), q.moved)
-    rigorous = rows_count_alike(q)
+    rigorous = row_counts(q) is not None
     if rigorous:
         brier = float(((q.mass - q.positive) * q.p**2 + q.positive * (1 - q.p) ** 2).sum())
         deviation = _deviation(min(1.0, brier + 2 * q.moved), worth(q), 1 - confidence)

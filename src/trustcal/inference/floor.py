@@ -8,8 +8,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.cells import checked_count
 from trustcal.inference.rows import Design
-from trustcal.inference.simulation import CONDITIONAL, Statistic, checked_draws, checked_statistics, drawn_values
+from trustcal.inference.simulation import CONDITIONAL, Statistic, checked_statistics, drawn_values
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
@@ -53,7 +54,7 @@ def sampling_floor(
     """
     (statistic,) = checked_statistics([statistic])
     design = Design.of(q, cells)
-    shown = drawn_values(design, design.calibrated_draw, (statistic,), checked_draws(draws), rng)[:, 0]
+    shown = drawn_values(design, design.calibrated_draw, (statistic,), checked_count("draws", draws), rng)[:, 0]
     return floor_of(design, statistic, shown)
 
 

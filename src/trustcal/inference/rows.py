@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.cells import checked_cells
+from trustcal.measures.continuous import row_counts
 from trustcal.measures.rounding import rounding_effect
 from trustcal.predictor import Predictor, as_predictor
 
@@ -52,7 +53,7 @@ class Design:
                 "Use Predictor.from_samples."
             )
         observed = q if len(q) <= FINEST else _on_means(q)
-        alike, singles = rows_count_alike(q), observed is q and len(q) == q.rows
+        alike, singles = row_counts(q) is not None, observed is q and len(q) == q.rows
         notes = []
         if q.moved > 0:
             notes.append(
@@ -129,15 +130,6 @@ class Design:
         first = np.cumsum(np.rint(self.fine.mass * self.fine.rows).astype(np.int64))
         occupied, cell = np.unique(_grid(self.fine.p), return_inverse=True)
         return first, cell, occupied / FINEST
-
-
-def rows_count_alike(q: Predictor) -> bool:
-    """Whether the masses are whole numbers of equal rows."""
-    if q.rows is None:
-        return False
-    total, ones = q.mass * q.rows, q.positive * q.rows
-    equal = q.effective_rows is None or abs(q.effective_rows - q.rows) <= 1e-9 * q.rows
-    return equal and max(float(np.abs(x - np.rint(x)).max()) for x in (total, ones)) <= 1e-6
 
 
 def worth(q: Predictor) -> float:

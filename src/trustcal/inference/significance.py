@@ -8,16 +8,10 @@ from typing import final
 
 import numpy as np
 
+from trustcal.cells import checked_count
 from trustcal.inference.floor import Floor, floor_of
 from trustcal.inference.rows import Design
-from trustcal.inference.simulation import (
-    FloatArray,
-    Statistic,
-    checked_draws,
-    checked_statistics,
-    drawn_values,
-    values,
-)
+from trustcal.inference.simulation import FloatArray, Statistic, checked_statistics, drawn_values, values
 from trustcal.predictor import Predictor
 
 TIE = 1e-12
@@ -67,7 +61,7 @@ def calibration_tests(
 
     O(draws · n log n); more than 2^14 values are pooled first, at their means.
     """
-    names, draws = checked_statistics(statistics), checked_draws(draws)
+    names, draws = checked_statistics(statistics), checked_count("draws", draws)
     design = Design.of(q, cells)
     shown = drawn_values(design, design.calibrated_draw, names, draws, rng)
     observed = values(design, design.observed, names)

@@ -8,7 +8,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.cells import checked_count
 from trustcal.inference.rows import Design
 from trustcal.kernels.certificates import lower_certificate, upper_certificate
 from trustcal.kernels.curve import law_left, potentials_along
@@ -73,11 +72,6 @@ def checked_statistics(statistics: Iterable[Statistic]) -> tuple[Statistic, ...]
             f"statistics must be among {', '.join(known)}, but came {', '.join(map(repr, wrong)) or 'none'}."
         )
     return names
-
-
-def checked_draws(draws: int) -> int:
-    """A number of draws, or a refusal."""
-    return checked_count("draws", draws)
 
 
 def checked_confidence(confidence: float) -> float:

@@ -19,6 +19,7 @@ from typing import final
 
 from scipy.special import log_ndtr, ndtr
 
+from trustcal.cells import checked_count
 from trustcal.instances.instance import Answers, Instance, instance_of, refuse_outside
 from trustcal.noise import TruncatedGaussian
 
@@ -110,8 +111,7 @@ def tv_beyond_density(cells: int) -> Counterexample:
     >>> round(found.less / found.more, 12)
     1.333333333333
     """
-    if not cells >= 4 or cells != int(cells):
-        raise ValueError(f"cells must be a whole number, 4 or more, not {cells!r}.")
+    checked_count("cells", cells, least=4)
     return Counterexample("Lemma A.3: TV(M(b), M(q)) ≤ max density · |b − q|", 2 / (cells - 1), 1 / (cells - 2))
 
 

@@ -12,6 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.cells import checked_count
 from trustcal.kernels.isotonic import smooth_error
 from trustcal.predictor import Predictor, as_predictor
 
@@ -116,25 +117,35 @@ def ssce_estimate(q: Predictor, *, samples: int = 100, rng: np.random.Generator 
     Rows of one value and outcome are alike, so how many of them are kept is one binomial draw: the cost is per distinct
     value, not per row.  O(samples · n log n).
     """
-    if samples < 2 or samples % 1:
-        raise ValueError(f"samples must be a whole number, 2 or more, for the error to be known, not {samples!r}.")
-    zeros, ones, rows = _counts(q)
+    checked_count("samples", samples, least=2)  # the error of one is not known
+    if q.rows is None:
+        raise ValueError("subsets need rows, but this predictor is a known law. Use Predictor.from_samples.")
+    counts = row_counts(q)
+    if counts is None:
+        raise ValueError("subsets need rows that count alike, but these have different weights. Leave the weights out.")
+    zeros, ones = counts
     generator = np.random.default_rng(rng)
     measured = smooth_error.on(samples * len(q))
     errors = np.empty(samples)
     for i in range(samples):
         kept_zeros, kept_ones = generator.binomial(zeros, 0.5), generator.binomial(ones, 0.5)
-        errors[i] = measured(q.p, (q.p * (kept_zeros + kept_ones) - kept_ones) / rows)[1]
+        errors[i] = measured(q.p, (q.p * (kept_zeros + kept_ones) - kept_ones) / q.rows)[1]
     return SsceEstimate(float(errors.mean()), float(errors.std(ddof=1)) / sqrt(samples), samples)
 
 
-def _counts(q: Predictor) -> tuple[IntArray, IntArray, int]:
-    """How many rows of outcome 0 and of outcome 1 each value has, and how many rows there are."""
+def row_counts(q: Predictor) -> tuple[IntArray, IntArray] | None:
+    """How many rows of outcome 0 and of outcome 1 each value has; None for a known law and for unequal rows.
+
+    >>> row_counts(Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7]))
+    (array([1, 0]), array([1, 1]))
+
+    O(n).
+    """
     if q.rows is None:
-        raise ValueError("subsets need rows, but this predictor is a known law. Use Predictor.from_samples.")
-    total, ones = q.mass * q.rows, q.positive * q.rows
-    counted = np.rint(total).astype(np.int64), np.rint(ones).astype(np.int64)
+        return None
+    both, ones = q.mass * q.rows, q.positive * q.rows
     equal_weights = q.effective_rows is None or abs(q.effective_rows - q.rows) <= 1e-9 * q.rows
-    if not equal_weights or max(np.abs(total - counted[0]).max(), np.abs(ones - counted[1]).max()) > 1e-6:
-        raise ValueError("subsets need rows that count alike, but these have different weights. Leave the weights out.")
-    return counted[0] - counted[1], counted[1], q.rows
+    if not equal_weights or max(float(np.abs(x - np.rint(x)).max()) for x in (both, ones)) > 1e-6:
+        return None
+    positive = np.rint(ones).astype(np.int64)
+    return np.rint(both).astype(np.int64) - positive, positive

@@ -23,6 +23,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.cells import checked_count
 from trustcal.kernels.gauss import (
     REACH,
     SMOOTHING_ERROR,
@@ -91,8 +92,7 @@ def smece_curve(q: Predictor, *, points: int = 1025) -> SmoothedCurve:
 
     O(n + points).
     """
-    if points < 2:
-        raise ValueError(f"a curve needs at least 2 points, not {points!r}.")
+    checked_count("points", points, least=2)
     value = smece(q)
     t = np.linspace(0.0, 1.0, points)
     bandwidth = max(value, float(t[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal, NamedTuple, Self, final
+from typing import Literal, NamedTuple, Self, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,15 +168,20 @@ def distance_to_calibration(eps: float) -> float:
     return float(eps)
 
 
+def checked_target(target: Target) -> Target:
+    """The target, or a refusal."""
+    if target not in get_args(Target):
+        raise ValueError(
+            f"target must be one of {', '.join(map(repr, get_args(Target)))}, not {target!r}. "
+            "It names the error whose guarantee the noise should minimise."
+        )
+    return target
+
+
 def optimal(eps: float, target: Target, *, ece: float, cdl: float, decision_loss: float) -> float:
     """The optimal parameter for a target, given it for each target in units of √eps."""
     per_root = {"ece": ece, "cdl": cdl, "decision_loss": decision_loss}
-    if target not in per_root:
-        raise ValueError(
-            f"target must be one of {', '.join(map(repr, per_root))}, not {target!r}. "
-            "It names the error whose guarantee the noise should minimise."
-        )
-    return per_root[target] * sqrt(distance_to_calibration(eps))
+    return per_root[checked_target(target)] * sqrt(distance_to_calibration(eps))
 
 
 def checked_predictions(q: ArrayLike) -> FloatArray:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 import trustcal.noise
 from trustcal.cells import End, announced, cells_for, checked_cells, checked_count, checked_end
 from trustcal.noise import Noise, RandomRounding
-from trustcal.rows import refuse
+from trustcal.noise.mechanism import checked_predictions
 from trustcal.smoothing.draws import blocks, checked_noise, checked_seed, seed_from, uniforms
 from trustcal.states import loaded, saved
 
@@ -69,10 +69,9 @@ class OnlineSmoother:
 
     def transform_many(self, q: ArrayLike) -> FloatArray:
         """The next predictions: the same stream as `transform_one` on each in turn.  O(n)."""
-        prediction = np.asarray(q, dtype=np.float64)
+        prediction = checked_predictions(q)
         if prediction.ndim != 1:
             raise ValueError(f"predictions must come in one dimension, in the order of rounds, not {prediction.ndim}.")
-        refuse(~((prediction >= 0) & (prediction <= 1)), prediction, "predictions must be probabilities in [0, 1]")
         rounds = np.arange(self.rounds, self.rounds + len(prediction), dtype=np.uint64)
         safe = np.empty(len(prediction))
         for block in blocks(len(prediction)):
