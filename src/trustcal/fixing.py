@@ -112,12 +112,15 @@ def fix_file(
     O(n) beyond the reading; constant memory without outcomes.
     """
     q = None if outcome is None else read(source, prediction=prediction, outcome=outcome)
-    if q is None and eps is None:
+    if eps is not None:
+        distance = eps
+    elif q is not None:
+        distance = _measured_distance(q)
+    else:
         raise ValueError(
             "without outcomes the distance to calibration cannot be measured: name the column of outcomes, or give eps."
         )
     rows = count_rows(source) if online else 0
-    distance = eps if eps is not None else _measured_distance(q)
     choice = _choice(distance, noise, target, rows if online else None)
     secret = seed_from(seed)
     cells = cells_for(rows) if online and not isinstance(choice.noise, RandomRounding) else None
@@ -149,8 +152,7 @@ def fix_file(
     )
 
 
-def _measured_distance(q: Predictor | None) -> float:
-    assert q is not None
+def _measured_distance(q: Predictor) -> float:
     distance = dtc_witness(q).upper
     if distance <= 0:
         raise ValueError("these predictions are calibrated on their rows: there is nothing to fix.")
