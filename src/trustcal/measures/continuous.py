@@ -115,7 +115,13 @@ def ssce_estimate(q: Predictor, *, samples: int = 100, rng: np.random.Generator 
     """`ssce` with its Monte Carlo error; the same seed gives the same bits.
 
     Rows of one value and outcome are alike, so how many of them are kept is one binomial draw: the cost is per distinct
-    value, not per row.  O(samples · n log n).
+    value, not per row.
+
+    >>> estimate = ssce_estimate(Predictor.from_samples([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]), samples=1000, rng=0)
+    >>> abs(estimate.value - 0.140625) < 2 * estimate.standard_error
+    True
+
+    O(samples · n log n).
     """
     checked_count("samples", samples, least=2)  # the error of one is not known
     if q.rows is None:

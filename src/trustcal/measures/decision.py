@@ -169,7 +169,14 @@ def decision_loss_witness(
     references: Predictor | Iterable[Predictor],
     problems: DecisionProblem | Iterable[DecisionProblem] | None = None,
 ) -> DecisionWitness:
-    """Who loses most in `decision_loss`, against which reference.  O(n log n) per reference."""
+    """Who loses most in `decision_loss`, against which reference.
+
+    >>> q = Predictor([0.4, 0.6], [0.5, 0.5], [0.25, 0.25])
+    >>> decision_loss_witness(q, [q, q.calibrated()]).reference == q.calibrated()
+    True
+
+    O(n log n) per reference.
+    """
     q = as_predictor(q)
     against = [references] if isinstance(references, Predictor) else list(references)
     given = [problems] if isinstance(problems, DecisionProblem) else None if problems is None else list(problems)

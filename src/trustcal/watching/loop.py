@@ -166,7 +166,10 @@ def watch(
     the same.  A file must begin with what was counted.  A pipe brings new rows, under a header of their own; with
     `replay` it brings all rows again, and those counted are passed over.
 
-    A terminal shows a page that changes; elsewhere there is a line after `every` pairs.
+    A terminal shows a page that changes; elsewhere there is a line after `every` pairs.  docs/monitoring.md has an
+    example.
+
+    O(1) per row, and a look at the window for every page or line.
     """
     columns = Columns(prediction, outcome, row_id)
     if len(set(columns.names)) < len(columns.names):
