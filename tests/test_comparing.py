@@ -425,7 +425,7 @@ def test_weights_count() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="at least 2, not 1"):
+    with pytest.raises(ValueError, match="2 or more, not 1"):
         compare([0, 1], [0.5, 0.5], folds=1, rng=0)
     with pytest.raises(ValueError, match="known law has none"):
         compare(Predictor([0.5], [1.0], [0.5]), rng=0)

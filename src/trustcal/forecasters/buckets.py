@@ -159,8 +159,8 @@ class DecisionForecaster(BucketForecaster):
 
     Every bucket's surplus is then of order √(n·log T), and far buckets harm no threshold.  The rate is that of Hu and
     Wu, *Predict to minimize swap regret for all payoff-bounded tasks* (2024), by another algorithm.  potential="square"
-    takes Foster's weights with m = √T instead: in the plays of `trustcal arena` its worst CDL is several times smaller, but
-    proved only is CDL ≤ 2·T^(−1/4)·(1 + o(1)); no proof of T^(−1/2) is known to us.
+    takes Foster's weights with m = √T instead: in the plays of `trustcal arena` its worst CDL is several times smaller,
+    but proved only is CDL ≤ 2·T^(−1/4)·(1 + o(1)); no proof of T^(−1/2) is known to us.
 
     >>> print(DecisionForecaster(10**6).guarantee(10**6)[0])
     CDL ≤ 0.0291105 (Theorem O.3)

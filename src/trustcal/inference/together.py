@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from trustcal.cells import checked_count
 from trustcal.inference.bootstrap import ConfidenceInterval, interval_of
 from trustcal.inference.rows import Design
 from trustcal.inference.significance import CalibrationTest, calibration_test_of
 from trustcal.inference.simulation import (
     Statistic,
     checked_confidence,
-    checked_draws,
     checked_statistics,
     drawn_values,
     values,
@@ -40,7 +40,7 @@ def inferences(
 
     O(draws · n log n); more than 2^14 values are pooled first, at their means.
     """
-    names, draws = checked_statistics(statistics), checked_draws(draws)
+    names, draws = checked_statistics(statistics), checked_count("draws", draws)
     confidence = checked_confidence(confidence)
     design, generator = Design.of(q, cells), np.random.default_rng(rng)
     calibrated = drawn_values(design, design.calibrated_draw, names, draws, generator)
