@@ -237,3 +237,11 @@ def test_nan_is_found_where_the_statistics_of_parquet_leave_it_out(tmp_path: Pat
     assert reading(file, weight="w", drop_invalid=True).dropped.weight == 1
     assert reading(file, positive=1.0, drop_invalid=True).dropped.outcome == 1
     assert list(tc.read(file, by="g", drop_invalid=True)) == [2.0, None]
+
+
+@pytest.mark.parametrize("cells", ["10%", '"0,1"', ""])
+def test_a_file_without_any_number_is_refused_like_any_other(tmp_path: Path, cells: str) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text(f"p,y\n{cells},0\n{cells},1\n")
+    with pytest.raises(ValueError, match="but 2 of 2 rows do not"):
+        tc.read(file, prediction="p", outcome="y")

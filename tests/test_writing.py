@@ -34,3 +34,21 @@ def test_a_folder_and_a_missing_folder_are_refused(tmp_path: Path) -> None:
         pass
     with pytest.raises(ValueError, match="does not exist"), atomically(tmp_path / "no" / "out.csv"):
         pass
+
+
+def test_a_device_or_a_pipe_is_not_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(ValueError, match="is a device or a pipe: name a file"), atomically(pipe):
+        pass
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    link = tmp_path / "link.csv"
+    link.symlink_to("out.csv")
+    for words in ("first", "second"):
+        with atomically(link) as fresh:
+            fresh.write_text(words)
+        assert link.is_symlink()
+        assert (tmp_path / "out.csv").read_text() == words

@@ -13,6 +13,8 @@ from pathlib import Path
 def atomically(path: str | Path) -> Iterator[Path]:
     """A fresh path beside `path` to write to; at the end it takes the place of `path`, and on an error nothing does.
 
+    A link stays: what it points to is written anew.  A device or a pipe is refused, for it would be replaced by a file.
+
     The fresh file is flushed to the disk before it is renamed, so that after a crash there is the old file or the new
     one, never half of either.
 
@@ -27,6 +29,9 @@ def atomically(path: str | Path) -> Iterator[Path]:
         raise ValueError(f"{target} is a folder: name a file to write to.")
     if not target.parent.is_dir():
         raise ValueError(f"{target} cannot be written: the folder {target.parent} does not exist.")
+    if target.exists() and (not target.is_file() or target.absolute().parent == Path("/dev")):  # /dev/stdout, say
+        raise ValueError(f"{target} is a device or a pipe: name a file to write to.")
+    target = Path(os.path.realpath(target))
     try:
         # The suffix stays, because writers choose their format and compression by it.
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix="".join(target.suffixes), dir=target.parent)

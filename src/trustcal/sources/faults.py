@@ -59,11 +59,11 @@ def swapped(title: str, columns: Columns) -> ValueError:
 
 def refusal(title: str, rows: int, faults: Faults, first: Sequence[str]) -> ValueError:
     """The error for rows at fault: how many of which kind, the first few, and the remedy."""
-    remedies = ["To leave them out, ask for that: drop_invalid=True."]
+    remedies = ["To leave them out, ask for that: drop_invalid=True (--drop-invalid)."]
     if faults.below or faults.above:
         remedies.append("Divide percentages by 100; turn scores or logits into probabilities.")
     if faults.outcome:
-        remedies.append("For other labels than 0 and 1, name the one that counts as 1: positive='…'.")
+        remedies.append("For other labels than 0 and 1, name the one that counts as 1: positive='…' (--positive).")
     examples = f" The first: {'; '.join(first)}." if first else ""
     return ValueError(
         f"{title}: every row must have a prediction in [0, 1] and an outcome, 0 or 1, but {faults.total:,} of {rows:,} "

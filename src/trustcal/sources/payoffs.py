@@ -26,8 +26,10 @@ def read_payoff(path: str | Path) -> DecisionProblem:
         with file.open(newline="", encoding="utf-8-sig") as text:
             reader = csv.reader(text)
             lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{file} cannot be read: {error}. {rule}.") from None
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}.") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise ValueError(f"{file}: {rule}, but this is no text in UTF-8.") from None
     header, rows = (lines[0][1], lines[1:]) if lines else ([], [])
     if header != ["action", "0", "1"]:
         raise ValueError(f"{file}: {rule}, but its header is {','.join(header)!r}.")

@@ -111,7 +111,8 @@ def _at_a_glance(table: Table, run: Run, request: Request, rows: str) -> _Groups
     """The quick way for rows without weights and groups, of which none is at fault; otherwise None."""
     if request.columns.weight or request.columns.by:
         return None
-    good = "count_if(isfinite(p) AND p >= 0 AND p <= 1 AND y IS NOT NULL)"  # NaN may pass for a number up to 1
+    # NaN may pass for a number up to 1; count_if is NULL where its condition is nowhere known
+    good = "count(*) FILTER (isfinite(p) AND p >= 0 AND p <= 1 AND y IS NOT NULL)"
     asked = ["count(*)", good, "approx_count_distinct(p)", *_labels(request)]
     total, sound, distinct, *others = run(f"SELECT {', '.join(asked)} FROM ({rows})").fetchall()[0]
     if total == 0 or sound < total:
