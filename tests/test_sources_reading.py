@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import trustcal as tc
-from trustcal.sources import Reading, counting, reading
+from trustcal.sources import Reading, counting, reading, weighted_rows
 from trustcal.sources.columns import Columns
 from trustcal.sources.faults import Faults
 
@@ -245,3 +245,13 @@ def test_a_file_without_any_number_is_refused_like_any_other(tmp_path: Path, cel
     file.write_text(f"p,y\n{cells},0\n{cells},1\n")
     with pytest.raises(ValueError, match="but 2 of 2 rows do not"):
         tc.read(file, prediction="p", outcome="y")
+
+
+def test_rows_with_weights_are_those_of_the_file_in_any_order(tmp_path: Path) -> None:
+    lines = ["0.3,no,2", "0.7,yes,1", "0.7,no,0", "0.1,yes,0.5", "2,yes,1"]
+    for name, rows in (("one.csv", lines), ("other.csv", lines[::-1])):
+        (tmp_path / name).write_text("\n".join(["p,y,w", *rows]))
+        found = reading(tmp_path / name, weight="w", resolution=0.25, drop_invalid=True)
+        y, p, w = weighted_rows(tmp_path / name, found)
+        assert (y.tolist(), p.tolist(), w.tolist()) == ([1, 0, 1], [0.0, 0.25, 0.75], [0.5, 2, 1])
+        assert np.array_equal(tc.Predictor.from_samples(y, p, w).positive, found.predictor.positive)

@@ -7,6 +7,8 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trustcal.comparing import Comparison
+    from trustcal.decisions import DecisionProblem
     from trustcal.sources import Reading
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -99,12 +101,21 @@ def _read(options: argparse.Namespace, **more: Any) -> Reading:
     )
 
 
+def _compared(options: argparse.Namespace, found: Reading, seed: int, problem: DecisionProblem | None) -> Comparison:
+    """Remedies on held-out rows: the counts of equal rows will do, rows with weights are needed one by one."""
+    from trustcal.comparing import compare
+    from trustcal.sources import weighted_rows
+
+    if options.weight is None:
+        return compare(found.predictor, rng=seed, problem=problem)
+    return compare(*weighted_rows(options.file, found, options.positive), rng=seed, problem=problem)
+
+
 def _audit(options: argparse.Namespace) -> int:
     from rich.console import Console
 
     from trustcal.auditing import audit
     from trustcal.auditing.gates import Gate, failures
-    from trustcal.comparing import compare
     from trustcal.report.terminal import show
     from trustcal.smoothing.draws import checked_seed
     from trustcal.sources import read_payoff
@@ -123,7 +134,7 @@ def _audit(options: argparse.Namespace) -> int:
             q,
             problem=problem,
             groups=groups,
-            comparison=compare(q, rng=seed, problem=problem) if options.compare else None,
+            comparison=_compared(options, found, seed, problem) if options.compare else None,
             draws=draws,
             rng=seed,
             reading=found,
@@ -145,7 +156,6 @@ def _audit(options: argparse.Namespace) -> int:
 def _compare(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from trustcal.comparing import compare
     from trustcal.report.comparison import show
     from trustcal.smoothing.draws import checked_seed
     from trustcal.sources import read_payoff
@@ -156,7 +166,7 @@ def _compare(options: argparse.Namespace) -> int:
     with console.status("Reading …") as status:
         found = _read(options)
         status.update(f"Comparing on {len(found.predictor):,} distinct predictions …")
-        comparison = compare(found.predictor, rng=seed, problem=problem)
+        comparison = _compared(options, found, seed, problem)
     for sentence in found.sentences:
         console.print(sentence, style="dim", highlight=False, soft_wrap=True)
     if options.json:

@@ -9,9 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final, overload
 
+import numpy as np
+
 from trustcal.predictor import Predictor
+from trustcal.rows import FloatArray
 from trustcal.sources.columns import Columns, chosen_columns
 from trustcal.sources.counting import MANY, Counted, Group, Request, checked_resolution
+from trustcal.sources.expressions import rows_sql
 from trustcal.sources.faults import Faults
 from trustcal.sources.files import Table, open_files, refusals
 from trustcal.sources.frames import counted_by_frame, names_of, opened_frame, titled
@@ -191,6 +195,26 @@ def count_rows(source: str | Path) -> int:
         with refusals(table.title):
             found = connection.execute(f"SELECT count(*) FROM {table.sql}").fetchall()
     return int(found[0][0])
+
+
+def weighted_rows(
+    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The sound rows of files that were read with weights, as y_true, y_prob and sample_weight, in a fixed order.
+
+    A predictor does not know which rows its weights came from; whoever holds out rows needs the rows themselves.
+    O(n log n), all in memory.
+    """
+    with connected() as connection:
+        table = open_files(connection, source)
+        sound = rows_sql(table, Request(found.columns, positive, 0.0, True))
+        with refusals(table.title):
+            fetched = connection.execute(f"SELECT y, p, w FROM ({sound}) WHERE kind = 0 AND w > 0").fetchnumpy()
+    y, p, w = (np.asarray(fetched[name], dtype=np.float64) for name in "ypw")
+    if found.resolution:
+        p = np.rint(p / found.resolution) * found.resolution
+    order = np.lexsort((w, y, p))
+    return y[order], p[order], w[order]
 
 
 def _counted(source: Any, request: Callable[[Sequence[str], str], Request]) -> tuple[str, Request, Counted]:
