@@ -310,6 +310,19 @@ def test_other_refusals(tmp_path: Path) -> None:
     for state in (tmp_path, tmp_path / "no" / "state.json"):
         with pytest.raises(ValueError, match="cannot be written: name a file in a folder that exists"):
             watched(tmp_path / "rows.csv", state)
+    with pytest.raises(ValueError, match="is a device or a pipe: name a file for the state"):
+        watched(tmp_path / "rows.csv", tmp_path / "pipe.csv")
+    watched(tmp_path / "rows.csv", tmp_path / "other.json")
+    damaged = json.dumps({**json.loads((tmp_path / "other.json").read_text()), "monitor": 5}).encode()
+    for content, message in (
+        (b"\xff", "is no text in UTF-8"),
+        (b"p,y\n", r"other\.json: the state is not JSON"),
+        (damaged, "was changed"),
+    ):
+        (tmp_path / "other.json").write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            watched(tmp_path / "rows.csv", tmp_path / "other.json")
+        assert (tmp_path / "other.json").read_bytes() == content
     with pytest.raises(ValueError, match="the state must be a file of its own"):
         watched(tmp_path / "rows.csv", tmp_path / "no" / ".." / "rows.csv")
     (tmp_path / "rows.csv.gz").write_bytes(b"\x1f\x8b\n")

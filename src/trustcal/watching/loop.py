@@ -239,7 +239,16 @@ def _begun(columns: Columns, pending: int, monitor: Monitor, state: Path | None)
         raise ValueError(f"{state} cannot be written: name a file in a folder that exists.")
     if state is None or not state.exists():
         return _Watch(columns, pending, monitor)
-    watched = _Watch.from_json(state.read_text(encoding="utf-8"))
+    if not state.is_file():
+        raise ValueError(f"{state} is a device or a pipe: name a file for the state.")
+    try:
+        watched = _Watch.from_json(state.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError(f"{state} is no text in UTF-8, so it is not the state of a watch.") from None
+    except ValueError as error:
+        raise ValueError(f"{state}: {error}") from None
+    except (AttributeError, IndexError, KeyError, TypeError):
+        raise ValueError(f"{state} was changed since it was saved: not all its fields are what they were.") from None
     for what, here, there in (
         ("columns", columns.names, watched.columns.names),
         ("pending", pending, watched.pending),
