@@ -138,6 +138,16 @@ def test_plans_are_refused_that_cannot_be_told_apart() -> None:
         preset("x")
 
 
+def test_nought_is_no_number_of_seeds_or_workers_and_a_file_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="seeds must be a whole number, 1 or more, not 0"):
+        preset("paper", (10,), 0)
+    with pytest.raises(ValueError, match="workers must be a whole number, 1 or more, not 0"):
+        run(preset("paper", (10,), 1), tmp_path, workers=0)
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="is a file: name a folder for the games"):
+        run(preset("paper", (10,), 1), tmp_path / "file", workers=1)
+
+
 def test_forecasters_do_not_meet_predictions(tmp_path: Path) -> None:
     mixed = replace(FEW, adversaries=preset("post-processing").adversaries)
     with pytest.raises(ValueError, match="a forecaster meets an adversary"):

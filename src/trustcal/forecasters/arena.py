@@ -136,13 +136,16 @@ def run(
     adversaries are known by name, so a changed one needs another folder.
     """
     place = Path(folder)
+    if place.exists() and not place.is_dir():
+        raise ValueError(f"{place} is a file: name a folder for the games.")
+    many = checked_count("workers", os.cpu_count() or 1 if workers is None else workers)
     place.mkdir(parents=True, exist_ok=True)
     games = list(plan.games())
     waiting = [game for game in games if not (place / game.file).exists()]
     tell = progress or _silently
     done = len(games) - len(waiting)
     tell(done, len(games))
-    many = min(checked_count("workers", workers or os.cpu_count() or 1), len(waiting))
+    many = min(many, len(waiting))
     if many <= 1:
         for game in waiting:
             _finish(plan.contestants[game.contestant], plan.adversaries[game.adversary], game, place)

@@ -29,7 +29,7 @@ def preset(name: str, horizons: tuple[int, ...] | None = None, seeds: int | None
     >>> len(list(plan.games()))
     288
     """
-    many, often = horizons or (1_000, 10_000, 100_000), seeds or 3
+    many, often = horizons or (1_000, 10_000, 100_000), 3 if seeds is None else seeds
     if name == "paper":
         return Plan(_FORECASTERS, _ADVERSARIES, many, often, proved, FORECASTING)
     if name == "post-processing":
