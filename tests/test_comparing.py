@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from functools import partial
 from itertools import combinations
 from math import comb, isinf
 
@@ -30,6 +31,8 @@ from trustcal.measures.decision import cdl, decision_loss, ece
 from trustcal.measures.scores import brier, log_loss
 from trustcal.noise import ClampedGaussian, TruncatedLaplace, UniformNoise
 from trustcal.predictor import Predictor
+from trustcal.report.comparison import _page
+from trustcal.report.console import plain_text
 from trustcal.smoothing import smooth
 
 FloatArray = NDArray[np.float64]
@@ -318,6 +321,10 @@ def test_json_and_text(overconfident: Comparison) -> None:
     assert text.startswith("Recalibrate with outcomes, by temperature.")
     assert all(text.count(f"| {row.name} ") == 2 for row in overconfident.rows)
     assert "…" not in text
+
+
+def test_no_number_is_cut_in_80_columns(overconfident: Comparison) -> None:
+    assert "…" not in plain_text(partial(_page, overconfident), 80)
 
 
 def test_with_payoffs() -> None:

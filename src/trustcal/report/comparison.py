@@ -52,7 +52,7 @@ def _page(comparison: Comparison, frame: box.Box) -> RenderableType:
 
 
 def _calibration(comparison: Comparison, frame: box.Box) -> Table:
-    table = _table(frame, ["ECE", "CDL", "smCal", "DTC", "guarantee", "needs outcomes"])
+    table = _table(frame, ["ECE", "CDL", "smCal", "DTC", "guarantee", "needs\noutcomes"])
     for row in comparison.rows:
         table.add_row(
             row.name,
@@ -88,7 +88,7 @@ def _table(frame: box.Box, headers: list[str]) -> Table:
     table = Table(box=frame)
     table.add_column("", no_wrap=True)
     for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
+        table.add_column(header, justify="right", vertical="bottom", no_wrap=True)
     return table
 
 
