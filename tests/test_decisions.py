@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import swap_regret_by_enumeration
 from tests.strategies import bounded_problems, eighths, predictors, probabilities
-from trustcal import DecisionProblem, Predictor, threshold, umbrella
+from trustcal import DecisionProblem, Predictor, UniformNoise, smooth, threshold, umbrella
 
 # --- exact values
 
@@ -230,3 +230,15 @@ def test_scores_that_are_not_proper_are_refused(at_0: Any, at_1: Any) -> None:
 def test_bad_problems_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_rows_in_the_place_of_a_predictor_are_refused() -> None:
+    d = umbrella()
+    takers: list[Any] = [d.value, d.swap_regret, d.swaps, lambda q: smooth(q, UniformNoise(0.1))]
+    for take in takers:
+        with pytest.raises(ValueError, match="give a Predictor"):
+            take(np.array([0.2, 0.7]))
+    with pytest.raises(ValueError, match="Put the output on a grid"):
+        d.value(smooth(Predictor([0.5], [1.0], [0.5]), UniformNoise(0.1)))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"p and y must go together, but are of shapes \(3,\) and \(2,\)"):
+        d.score([0.1, 0.2, 0.3], [0, 1])

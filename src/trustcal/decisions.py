@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.envelope import upper_envelope
 from trustcal.laws import Law
-from trustcal.predictor import Predictor
+from trustcal.predictor import Predictor, as_predictor
 from trustcal.rows import real_vector, refuse
 
 FloatArray = NDArray[np.float64]
@@ -192,12 +192,18 @@ class DecisionProblem:
         >>> umbrella().score([0.3, 0.8], [1, 1])
         array([0., 1.])
         """
-        outcome = np.asarray(y)
+        outcome, action = np.asarray(y), self.best_response(p)
         refuse(~((outcome == 0) | (outcome == 1)).ravel(), outcome.ravel(), "outcomes must be 0 or 1")
-        return self.payoff[self.best_response(p), outcome.astype(np.intp)]
+        try:
+            return self.payoff[action, outcome.astype(np.intp)]
+        except IndexError:
+            raise ValueError(
+                f"p and y must go together, but are of shapes {action.shape} and {outcome.shape}."
+            ) from None
 
     def value(self, q: Predictor) -> float:
         """What believing the predictor earns: E[S_U(p, y)].  O(n log k)."""
+        q = as_predictor(q)
         return float(_earned(self.payoff[self.best_response(q.p)], q).sum())
 
     def swap_regret(self, q: Predictor | Law) -> float:
@@ -219,6 +225,7 @@ class DecisionProblem:
 
     def swaps(self, q: Predictor) -> Swaps:
         """The swap a regretful decision maker would make at each prediction value, with its gain.  O(n log k)."""
+        q = as_predictor(q)
         lower, upper = (self.responses[np.searchsorted(self.thresholds, q.p, side=side)] for side in ("left", "right"))
         earned_lower, earned_upper = (_earned(self.payoff[action], q) for action in (lower, upper))
         taken = np.where(earned_upper < earned_lower, upper, lower)

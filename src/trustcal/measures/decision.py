@@ -178,7 +178,7 @@ def decision_loss_witness(
     O(n log n) per reference.
     """
     q = as_predictor(q)
-    against = [references] if isinstance(references, Predictor) else list(references)
+    against = [references] if isinstance(references, Predictor) else [as_predictor(one) for one in references]
     given = [problems] if isinstance(problems, DecisionProblem) else None if problems is None else list(problems)
     for name, things in (("reference", against), ("problem", given)):
         if things is not None and not things:

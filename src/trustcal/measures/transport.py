@@ -132,6 +132,8 @@ def dtc_witness(q: Predictor, tol: float = 1e-9) -> DtcWitness:
     O(n) a shot; about log2(n) shots, and at most a few hundred.
     """
     q = as_predictor(q)
+    if not tol >= 0:
+        raise ValueError(f"tol must be a number, 0 or more, not {tol!r}.")
     z, w0, w1 = _with_ends(q)
     # To begin with: r0 = r1 = 0, and b = y.
     over, under = float((z * w0).sum()), float(((1.0 - z) * w1).sum())

@@ -18,7 +18,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
-from trustcal.predictor import Predictor
+from trustcal.predictor import Predictor, as_predictor
 from trustcal.smoothing.draws import checked_noise
 from trustcal.smoothing.smoothed import SmoothedPredictor
 
@@ -49,6 +49,7 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
     O(n + cells) for Laplace and uniform noise, after a merge; O(n·cells) time for Gaussian noise (less for small
     scales), in blocks.
     """
+    q = as_predictor(q)
     checked_noise(noise)
     checked_end(end)
     if cells is not None:
