@@ -296,6 +296,10 @@ def test_chance_explains_what_a_perfect_model_shows_and_not_what_a_bad_one_does(
         assert 0 < entry.floor < entry.floor_upper < entry.lower <= entry.value <= entry.upper
         assert entry.excess == entry.value - entry.floor
         assert re.search(rf"\|\s+{entry.value:.4f} \| {entry.lower:.4f} to {entry.upper:.4f}", str(bad))
+    few = tc.audit(
+        np.tile([0, 1], 50), np.zeros(100), draws=9, rng=0
+    )  # surely wrong, but p ≤ 0.1 is all that 9 can say
+    assert verdict(few).endswith("but 9 random data sets are too few to tell. Draw at least 39.")
     assert bad.guarantee is not None
     assert bad.guarantee.eps == bad.inference.dtc_at_most > bad.dtc_upper
     assert bad.guarantee.level == 0.95
@@ -457,3 +461,21 @@ def test_a_terminal_gets_colours_and_a_pipe_none(rain: Path) -> None:
         assert process.wait() == 0
     os.close(ours)
     assert b"\x1b[1m" in shown
+
+
+def test_what_a_file_says_is_no_command_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("\x1b[31mred,y\n0.5,1\n")
+    assert main(["audit", str(file), "-p", "p", "-y", "y"]) == 2
+    assert "Its columns are: \N{REPLACEMENT CHARACTER}[31mred, y." in capsys.readouterr().err
+
+
+def test_compare_takes_files_with_weights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    y, p = ROWS
+    w = 1.0 + np.arange(300) % 3
+    file = tmp_path / "rows.csv"
+    file.write_text("p,y,w\n" + "".join(f"{a!r},{int(b)},{c}\n" for a, b, c in zip(p.tolist(), y, w, strict=True)))
+    assert main(["compare", str(file), "-w", "w", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["samples"] == 300
+    assert found["rows"][0]["smcal"] == pytest.approx(tc.smcal(y, p, w), abs=1e-9)

@@ -19,16 +19,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except ValueError as error:
-        print(f"trustcal: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"trustcal: {_line(str(error))}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader, head for instance, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a full disk, say
-        print(f"trustcal: {error.strerror}", file=sys.stderr)
+        place = "" if error.filename is None else f"{_line(str(error.filename))}: "
+        print(f"trustcal: {place}{error.strerror}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _line(message: str) -> str:
+    """A message on one line, without what could be a command to the terminal: it may quote the user's file."""
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(message.split())
+    )
 
 
 class _Parser(argparse.ArgumentParser):

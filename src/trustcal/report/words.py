@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from trustcal.auditing import Audit
+    from trustcal.auditing.numbers import Inference
 
 MEASURES = {
     "dtc": "Distance to calibration",
@@ -59,9 +60,16 @@ def harmless(audit: Audit) -> bool:
 
 
 def chance(audit: Audit) -> bool:
-    """Whether chance alone would explain what is seen: neither CDL nor smooth calibration error says otherwise."""
+    """Whether chance alone would explain what is seen: neither CDL nor smooth calibration error says otherwise.
+
+    If no draw showed as much, chance explains nothing, even where draws are too few for a small p-value.
+    """
     known = audit.inference
-    return known is not None and min(known.of(name).p_value for name in ("cdl", "smcal")) > SIGNIFICANT / 2
+    return known is not None and _least_p(known) > max(SIGNIFICANT / 2, 1 / (known.draws + 1))
+
+
+def _least_p(known: Inference) -> float:
+    return min(known.of(name).p_value for name in ("cdl", "smcal"))
 
 
 def _who(audit: Audit) -> str:
@@ -81,6 +89,11 @@ def _who(audit: Audit) -> str:
 def _not_chance(audit: Audit) -> str:
     if audit.inference is None:
         return ""
+    if _least_p(audit.inference) > SIGNIFICANT / 2:
+        return (
+            f" By chance alone it would be about {percent(_floor(audit))}; but {audit.inference.draws} random data "
+            "sets are too few to tell. Draw at least 39."
+        )
     if audit.inference.of("cdl").p_value <= SIGNIFICANT:
         return f" By chance alone it would be about {percent(_floor(audit))}."
     return (
