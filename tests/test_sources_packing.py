@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trustcal as tc
-from tests.test_sources_engines import FILES, FRAMES, SOUND, Y, from_rows, same, trap_table
+from tests.test_sources_engines import FILES, FRAMES
+from tests.traps import SOUND, Y, from_rows, same, trap_table
 from trustcal.sources import counting, frames, packing, queries, reading
 from trustcal.sources.columns import Columns
 from trustcal.sources.counting import Request, worth_packing
