@@ -23,7 +23,7 @@ from trustcal.noise import (
 )
 from trustcal.noise.mechanism import checked_target, distance_to_calibration
 
-_FAMILIES: Final = (
+_NOISES: Final = (
     UniformNoise,
     ClampedGaussian,
     ClampedLaplace,
@@ -82,7 +82,7 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
                 "with a horizon the target must be 'ece' or 'cdl': decision loss is a matter of one batch."
             )
         upper = partial(_ONLINE[target], horizon=horizon)
-    found = [Choice(noise, upper(noise, eps), lower(eps)) for noise in (f.for_distance(eps, target) for f in _FAMILIES)]
+    found = [Choice(noise, upper(noise, eps), lower(eps)) for noise in (f.for_distance(eps, target) for f in _NOISES)]
     return tuple(sorted(found, key=lambda choice: choice.guarantee.value))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from matplotlib.axes import Axes
     from rich.box import Box
 
     from trustcal.forecasters.arena import Plan, Played
@@ -43,7 +44,7 @@ def arena_page(plan: Plan, played: Sequence[Played], measures: Sequence[Measure]
     return Group(*parts[:-1])
 
 
-def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Any = None) -> Any:
+def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Axes | None = None) -> Axes:
     """Worst errors against the horizon, both on logarithmic scales, and what is known as grey lines.
 
     Solid lines are rates that somebody reaches, dashed ones rates that nobody can beat; where no constant is known it
@@ -91,7 +92,7 @@ def arena_html(plan: Plan, played: Sequence[Played], measures: Sequence[Measure]
     )
 
 
-def _draw(plan: Plan, played: Sequence[Played], measures: Sequence[Measure], target: Any, kind: str) -> None:
+def _draw(plan: Plan, played: Sequence[Played], measures: Sequence[Measure], target: Path | IO[str], kind: str) -> None:
     """All panels, to a file or a buffer: of the same games the same bytes."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from trustcal.report.tables import figures, groups_table, guarantee, measures_ta
 from trustcal.report.words import fine, rounded, small, verdict, where, whole
 
 if TYPE_CHECKING:
-    from trustcal.auditing import Audit
+    from trustcal.auditing import Audit, Methods
 
 EXAMPLE = (("do not act", 0, 0), ("act", -1, 3))
 """The payoffs to begin with where the user gave none."""
@@ -39,7 +39,7 @@ def page(audit: Audit, title: str) -> str:
     if audit.groups:
         sections.append(_groups(audit))
     if audit.methods is not None:
-        sections.append(_methods(audit))
+        sections.append(_methods(audit.methods))
     if audit.guarantee is not None:
         sections.append(_section("What noise promises", "A theorem, whatever the outcomes will be.", guarantee(audit)))
     sections.append(_section("What was read", "", f'<div class="card">{reading(audit)}</div>'))
@@ -124,11 +124,10 @@ def _groups(audit: Audit) -> str:
     return _section("Group by group", lead, f'<div class="card">{groups_table(audit)}</div>')
 
 
-def _methods(audit: Audit) -> str:
-    assert audit.methods is not None
-    words = f"<p><b>{escape(audit.methods.recommendation)}</b> {escape(audit.methods.reason)}</p>"
-    lead = f"Each judged on rows that it has not seen: {audit.methods.folds} folds of {audit.methods.rows:,} rows."
-    body = f'{words}<div class="card">{methods_table(audit.methods)}</div>'
+def _methods(compared: Methods) -> str:
+    words = f"<p><b>{escape(compared.recommendation)}</b> {escape(compared.reason)}</p>"
+    lead = f"Each judged on rows that it has not seen: {compared.folds} folds of {compared.rows:,} rows."
+    body = f'{words}<div class="card">{methods_table(compared)}</div>'
     return _section("What could be done", lead, body)
 
 
