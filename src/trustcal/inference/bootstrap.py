@@ -24,7 +24,7 @@ from trustcal.predictor import Predictor
 @final
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """The statistic of the world lies in [lower, upper], with about this confidence."""
+    """The statistic of the world lies in [lower, upper], with about this confidence: measured, never proved."""
 
     statistic: Statistic
     estimate: float
@@ -32,9 +32,6 @@ class ConfidenceInterval:
     lower: float
     upper: float
     confidence: float
-    method: str
-    rigorous: bool
-    """Never: what holds for many rows is measured in `benchmarks/inference.py`."""
     cells: int | None
     """ECE and CDL: taken on so many cells of equal mass; None: on values as they are."""
     note: str
@@ -97,8 +94,6 @@ def interval_of(
         max(0.0, estimate - max(high - estimate, floor) - pooling),
         max(estimate, high) + pooling,
         confidence,
-        "bootstrap: percentile above, reflected or by the sampling floor below",
-        False,
         design.occupied if statistic in CONDITIONAL else None,
         design.note,
     )
