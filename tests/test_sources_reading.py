@@ -255,3 +255,10 @@ def test_rows_with_weights_are_those_of_the_file_in_any_order(tmp_path: Path) ->
         y, p, w = weighted_rows(tmp_path / name, found)
         assert (y.tolist(), p.tolist(), w.tolist()) == ([1, 0, 1], [0.0, 0.25, 0.75], [0.5, 2, 1])
         assert np.array_equal(tc.Predictor.from_samples(y, p, w).positive, found.predictor.positive)
+
+
+def test_rows_with_weights_are_rounded_as_the_engine_rounds_them(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("p,y,w\n0.25,0,1\n0.75,1,2\n0.125,1,4\n")  # half steps, and less
+    found = reading(file, weight="w", resolution=2**-1)
+    assert tc.Predictor.from_samples(*weighted_rows(file, found)) == found.predictor

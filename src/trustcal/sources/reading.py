@@ -212,7 +212,7 @@ def weighted_rows(
             fetched = connection.execute(f"SELECT y, p, w FROM ({sound}) WHERE kind = 0 AND w > 0").fetchnumpy()
     y, p, w = (np.asarray(fetched[name], dtype=np.float64) for name in "ypw")
     if found.resolution:
-        p = np.rint(p / found.resolution) * found.resolution
+        p = np.floor(p / found.resolution + 0.5) * found.resolution  # half a step goes up, as in every engine
     order = np.lexsort((w, y, p))
     return y[order], p[order], w[order]
 
