@@ -143,13 +143,13 @@ def _audit(options: argparse.Namespace) -> int:
         if options.html is not None:
             result.to_html(options.html, title=options.title)
     for sentence in found.sentences:
-        console.print(sentence, style="dim", highlight=False, soft_wrap=True)
+        console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
     if options.json:
         print(result.to_json())
     else:
         show(result)
     for failure in closed:
-        console.print(str(failure), style="bold red", highlight=False, soft_wrap=True)
+        console.print(str(failure), style="bold red", highlight=False, markup=False, soft_wrap=True)
     return 1 if closed else 0
 
 
@@ -168,7 +168,7 @@ def _compare(options: argparse.Namespace) -> int:
         status.update(f"Comparing on {len(found.predictor):,} distinct predictions …")
         comparison = _compared(options, found, seed, problem)
     for sentence in found.sentences:
-        console.print(sentence, style="dim", highlight=False, soft_wrap=True)
+        console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
     if options.json:
         print(comparison.to_json())
     else:
