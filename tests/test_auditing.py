@@ -479,3 +479,11 @@ def test_compare_takes_files_with_weights(tmp_path: Path, capsys: pytest.Capture
     found = json.loads(capsys.readouterr().out)
     assert found["samples"] == 300
     assert found["rows"][0]["smcal"] == pytest.approx(tc.smcal(y, p, w), abs=1e-9)
+
+
+def test_an_old_code_page_gets_the_page_too() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    command = [sys.executable, "-m", "trustcal", "bound", "0.01"]
+    ran = subprocess.run(command, env=environment, capture_output=True, check=True)
+    assert b"decision loss ?" in ran.stdout
+    assert ran.stderr == b""

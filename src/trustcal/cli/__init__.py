@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -13,6 +14,9 @@ from trustcal.cli import fixing, measuring, playing, streams, theory
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.  Returns 0, or 2 with one line on the standard error where the input is at fault."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an old code page has no ≤: rather a ? than nothing at all
     try:
         options = _parser().parse_args(arguments)
         status: int = options.run(options)
