@@ -74,7 +74,7 @@ def _reading(source: Path) -> Iterator[None]:
         try:
             yield
         except _pyarrow().ArrowException as error:
-            raise ValueError(f"{source} cannot be read: {error}.") from None
+            raise ValueError(f"{source} cannot be read: {str(error).rstrip('.')}.") from None
 
 
 def _guarded(source: Path, batches: Iterator[Any]) -> Iterator[Any]:
