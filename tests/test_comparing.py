@@ -407,6 +407,7 @@ def test_choice_is_not_made_by_luck() -> None:
     assert chosen([0.02, 0.02, 0.03], [0.05, 0.06, 0.07]) == "best"  # the floor has judged doing nothing
     assert chosen([0.01, 0.01, 0.01], [0.05, 0.06, 0.07]) == "none"  # unless nothing else is better
     assert chosen([0.1, 0.1, 0.1], [0.05, 0.06, 0.07], floor=0.1) == "none"
+    assert chosen([0.1, 0.1, 0.1], [0.0, 0.09, 0.2]) == "best"  # what hardly helps is no remedy, however uncertain
 
 
 def test_tiny_data() -> None:

@@ -42,9 +42,10 @@ class Choice:
 def choose(candidates: Sequence[Candidate], rows: Sequence[Row], floor: float) -> Choice:
     """Nothing, where a calibrated predictor would show as large a CDL; else the simplest that is as good as any.
 
-    A method is as good as the best where, over the folds, the mean difference is within two standard errors of 0.  With
-    five folds chance alone exceeds one standard error in 19 % of cases and two in 6 %; the stricter rule gives steadier
-    advice, and a little more regret where a small difference was real.
+    A method is as good as the best where, over the folds, the mean difference is within two standard errors of 0, and it
+    removes at least half of what the best one removes from the regret of doing nothing.  With five folds chance alone
+    exceeds one standard error in 19 % of cases and two in 6 %; the stricter rule gives steadier advice, and a little
+    more regret where a small difference was real.
 
     Candidates and their rows come from the simplest to the least simple; the first is to do nothing.  For whoever loses
     most the floor has judged that already, with all rows at once, so there it must have the least regret to be chosen
@@ -61,7 +62,11 @@ def choose(candidates: Sequence[Candidate], rows: Sequence[Row], floor: float) -
     eligible = [(one, row) for one, row in zip(candidates, rows, strict=True) if one.eligible]
     best = min((one for one, _ in eligible), key=lambda one: float(one.regret.mean()))
     judged = none.value is None and best is not candidates[0]
-    row = next(row for one, row in eligible[judged:] if not _worse(one.regret, best.regret))
+    row = next(
+        row
+        for one, row in eligible[judged:]
+        if not _worse(one.regret, best.regret) and (row is none or _helps(one, candidates[0], best))
+    )
     where = "anyone could gain" if none.value is None else "your payoffs could gain"
     if row is none:
         sentence, found = "Do nothing.", f"On rows held out, {where} by other predictions no more than chance explains."
@@ -79,6 +84,12 @@ def _worse(a: FloatArray, b: FloatArray) -> bool:
     """Whether a is larger than b by more than two standard errors of the mean difference."""
     difference = a - b
     return bool(difference.mean() > 2 * difference.std(ddof=1) / np.sqrt(len(difference)))
+
+
+def _helps(one: Candidate, none: Candidate, best: Candidate) -> bool:
+    """Whether a remedy removes at least half of what the best one removes: a remedy that does nothing is none."""
+    mean, before, least = (float(candidate.regret.mean()) for candidate in (one, none, best))
+    return before - mean >= (before - least) / 2
 
 
 def _when_noise(rows: Sequence[Row]) -> str:

@@ -26,8 +26,8 @@ Statistic = Literal["smcal", "dtc", "ece", "cdl", "smece"]
 _MEASURES: dict[Statistic, Callable[[Predictor], float]] = {
     "smcal": smcal, "dtc": dtc, "ece": ece, "cdl": cdl, "smece": smece,
 }  # fmt: skip
-_STEPS = 10
-"""A measure takes several steps a value: below 2000 values in all draws, plain Python is quicker than loading numba."""
+_STEPS = 2
+"""A measure takes some steps a value; below this, plain Python is quicker than loading, let alone compiling, kernels."""
 CONDITIONAL: tuple[Statistic, ...] = ("ece", "cdl")
 """Measures that condition on single values, and so need cells where values are rare."""
 
