@@ -42,10 +42,10 @@ class Choice:
 def choose(candidates: Sequence[Candidate], rows: Sequence[Row], floor: float) -> Choice:
     """Nothing, where a calibrated predictor would show as large a CDL; else the simplest that is as good as any.
 
-    A method is as good as the best where, over the folds, the mean difference is within two standard errors of 0, and it
-    removes at least half of what the best one removes from the regret of doing nothing.  With five folds chance alone
-    exceeds one standard error in 19 % of cases and two in 6 %; the stricter rule gives steadier advice, and a little
-    more regret where a small difference was real.
+    A method is as good as the best where, over the folds, the mean difference is within two standard errors of 0, and
+    it removes at least half of what the best one removes from the regret of doing nothing.  With five folds chance
+    alone exceeds one standard error in 19 % of cases and two in 6 %; the stricter rule gives steadier advice, and a
+    little more regret where a small difference was real.
 
     Candidates and their rows come from the simplest to the least simple; the first is to do nothing.  For whoever loses
     most the floor has judged that already, with all rows at once, so there it must have the least regret to be chosen

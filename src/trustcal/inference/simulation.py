@@ -27,7 +27,7 @@ _MEASURES: dict[Statistic, Callable[[Predictor], float]] = {
     "smcal": smcal, "dtc": dtc, "ece": ece, "cdl": cdl, "smece": smece,
 }  # fmt: skip
 _STEPS = 2
-"""A measure takes some steps a value; below this, plain Python is quicker than loading, let alone compiling, kernels."""
+"""A measure takes some steps a value; below this, plain Python is quicker than loading compiled kernels."""
 CONDITIONAL: tuple[Statistic, ...] = ("ece", "cdl")
 """Measures that condition on single values, and so need cells where values are rare."""
 
