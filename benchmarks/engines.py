@@ -191,7 +191,7 @@ def used() -> tuple[float, float]:
             lines = Path(f"/proc/{pid}/status").read_text().splitlines()
             ticks = int(stat[11]) + int(stat[12])
             cpu += time.process_time() if pid == os.getpid() else ticks / os.sysconf("SC_CLK_TCK")
-            peak += int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
+            peak += sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024  # the dead have none
     return cpu, peak
 
 
