@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import trustcal as tc
-from trustcal.cli import playing
+from trustcal.cli import main, playing
 from trustcal.forecasters import CalibratedForecaster, sequences
 from trustcal.forecasters.adversaries import duel, walk
 from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
@@ -26,6 +26,7 @@ from trustcal.forecasters.rates import contestants, rate
 from trustcal.instances import Sequence
 from trustcal.report.arena import arena_html, arena_page, plot_rates, save_picture
 from trustcal.report.console import plain_text
+from trustcal.sources import reading, rows_in_order
 
 
 def part(plan: Plan, contestants: tuple[str, ...], adversaries: tuple[str, ...]) -> Plan:
@@ -288,3 +289,21 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     options = parser.parse_args(["arena", "--horizons", "3", *where])
     with pytest.raises(ValueError, match="a horizon must be a whole number, 10 or more, not 3"):
         options.run(options)
+
+
+def test_outcomes_of_a_file_are_replayed_in_its_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "served.csv"
+    outcomes = np.random.default_rng(0).integers(0, 2, 60)
+    file.write_text("p,y\n" + "".join(f"0.5,{y}\n" for y in outcomes))
+    line = ["arena", "--horizons", "20", "40", "--seeds", "1", "--workers", "1", "--out", str(tmp_path / "games")]
+    assert main([*line, "--replay", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "ECE, slope against" in printed
+    assert "served " in printed
+    y, p = rows_in_order(file, reading(file))
+    assert y.tolist() == outcomes.tolist()
+    assert set(p) == {0.5}
+    assert main([*line[:2], "100", *line[4:], "--replay", str(file)]) == 2
+    assert "100 rounds need as many outcomes, but there are 60 to replay" in capsys.readouterr().err
+    assert main([*line, "--preset", "post-processing", "--replay", str(file)]) == 2
+    assert "choose the preset paper" in capsys.readouterr().err

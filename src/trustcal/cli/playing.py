@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from trustcal.forecasters.known import Measure
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -24,6 +27,9 @@ def add_commands(commands: Commands) -> None:
     )
     arena.add_argument("--horizons", metavar="T", type=int, nargs="+", help="numbers of rounds (1000 10000 100000)")
     arena.add_argument("--seeds", metavar="N", type=int, help="games of each kind (3)")
+    arena.add_argument("--replay", metavar="FILE", help="also against the outcomes of a file, in the order of its rows")
+    arena.add_argument("-p", "--prediction", metavar="COLUMN", help="of that file (where not obvious)")
+    arena.add_argument("-y", "--outcome", metavar="COLUMN", help="of that file (where not obvious)")
     arena.add_argument("--out", metavar="DIR", help="where finished games are kept (arena-PRESET); run again to go on")
     arena.add_argument("--workers", metavar="N", type=int, help="processes (one for each core)")
     arena.add_argument("--png", metavar="FILE", help="also draw the errors and the known rates")
@@ -42,7 +48,7 @@ def _arena(options: argparse.Namespace) -> int:
     from trustcal.writing import atomically
 
     horizons = None if options.horizons is None else tuple(options.horizons)
-    plan = preset(options.preset, horizons, options.seeds)
+    plan = preset(options.preset, horizons, options.seeds, _replayed(options))
     folder = Path(options.out or f"arena-{options.preset}")
     with Progress(console=Console(file=sys.stderr), disable=not sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task("games")
@@ -57,3 +63,16 @@ def _arena(options: argparse.Namespace) -> int:
         with atomically(options.html) as fresh:
             fresh.write_text(arena_html(plan, played, measures), encoding="utf-8")
     return 0
+
+
+def _replayed(options: argparse.Namespace) -> dict[str, NDArray[np.float64]] | None:
+    """The outcomes of the file, by a name that tells other outcomes apart: finished games are found by it."""
+    if options.replay is None:
+        return None
+    from hashlib import blake2b
+
+    from trustcal.sources import reading, rows_in_order
+
+    found = reading(options.replay, prediction=options.prediction, outcome=options.outcome)
+    outcomes, _ = rows_in_order(options.replay, found)
+    return {f"{Path(options.replay).stem} {blake2b(outcomes.tobytes(), digest_size=3).hexdigest()}": outcomes}

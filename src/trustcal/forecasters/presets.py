@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from math import sqrt
 from typing import final
+
+from numpy.typing import ArrayLike
 
 from trustcal.forecasters import adversaries, sequences
 from trustcal.forecasters.arena import Contestant, Opponent, Plan, PostProcessor
@@ -22,8 +25,13 @@ from trustcal.smoothing.online import OnlineSmoother
 PRESETS = ("paper", "post-processing")
 
 
-def preset(name: str, horizons: tuple[int, ...] | None = None, seeds: int | None = None) -> Plan:
-    """A plan by its name; horizons and seeds may be others than its own.
+def preset(
+    name: str,
+    horizons: tuple[int, ...] | None = None,
+    seeds: int | None = None,
+    replayed: Mapping[str, ArrayLike] | None = None,
+) -> Plan:
+    """A plan by its name; horizons and seeds may be others than its own, and outcomes of real data join by a name.
 
     >>> plan = preset("paper", horizons=(100, 1000), seeds=2)
     >>> len(list(plan.games()))
@@ -31,7 +39,10 @@ def preset(name: str, horizons: tuple[int, ...] | None = None, seeds: int | None
     """
     many, often = horizons or (1_000, 10_000, 100_000), 3 if seeds is None else seeds
     if name == "paper":
-        return Plan(_FORECASTERS, _ADVERSARIES, many, often, proved, FORECASTING)
+        real = {title: partial(adversaries.replay, outcomes) for title, outcomes in (replayed or {}).items()}
+        return Plan(_FORECASTERS, _ADVERSARIES | real, many, often, proved, FORECASTING)
+    if replayed:
+        raise ValueError("outcomes are replayed to forecasters: choose the preset paper.")
     if name == "post-processing":
         return Plan(_POST_PROCESSORS, _WORLDS, many, often, proved, POST_PROCESSING)
     raise ValueError(f"there is no preset {name!r}: choose {' or '.join(PRESETS)}.")

@@ -41,7 +41,22 @@ def arena_page(plan: Plan, played: Sequence[Played], measures: Sequence[Measure]
             row = [f"{error:.4f}" for error in one.worst]
             table.add_row(name, *row, _slope(one), _proved(plan, one), one.against[-1])
         parts += [table, Text(_known(plan, measure), style="dim"), ""]
+        if len(plan.horizons) > 1:
+            parts += [_slopes(played, measure, frame), ""]
     return Group(*parts[:-1])
+
+
+def _slopes(played: Sequence[Played], measure: Measure, frame: Box) -> Table:
+    """The slope of every contestant against every adversary."""
+    adversaries = list(dict.fromkeys(one.game.adversary for one in played))
+    table = Table(box=frame)
+    table.add_column(f"{MEASURES[measure]}, slope against")
+    for adversary in adversaries:
+        table.add_column(adversary, justify="right")
+    for name in contestants(played):
+        rates = [rate([one for one in played if one.game.adversary == other], name, measure) for other in adversaries]
+        table.add_row(name, *("–" if one.slope != one.slope else f"{one.slope:.2f}" for one in rates))
+    return table
 
 
 def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Axes | None = None) -> Axes:

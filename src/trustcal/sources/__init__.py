@@ -1,6 +1,6 @@
 """Where predictions live: frames, files and engines to predictors; payoff tables to decision problems."""
 
 from trustcal.sources.payoffs import read_payoff
-from trustcal.sources.reading import Reading, count_rows, read, reading, weighted_rows
+from trustcal.sources.reading import Reading, count_rows, read, reading, rows_in_order, weighted_rows
 
-__all__ = ["Reading", "count_rows", "read", "read_payoff", "reading", "weighted_rows"]
+__all__ = ["Reading", "count_rows", "read", "read_payoff", "reading", "rows_in_order", "weighted_rows"]

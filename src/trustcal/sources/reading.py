@@ -205,6 +205,31 @@ def weighted_rows(
     A predictor does not know which rows its weights came from; whoever holds out rows needs the rows themselves.
     O(n log n), all in memory.
     """
+    y, p, w = _fetched_rows(source, found, positive)
+    order = np.lexsort((w, y, p))
+    return y[order], p[order], w[order]
+
+
+def rows_in_order(
+    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """The sound rows of files that were read, as y_true and y_prob, in the order of the files: a stream to replay.
+
+    >>> from importlib.resources import files
+    >>> census = files("trustcal") / "examples" / "census_income.csv"
+    >>> y, p = rows_in_order(census, reading(census))
+    >>> y[:3], p[:3].round(3)
+    (array([0., 0., 0.]), array([0.  , 0.71, 0.  ]))
+
+    O(n), all in memory.
+    """
+    y, p, _ = _fetched_rows(source, found, positive)
+    return y, p
+
+
+def _fetched_rows(
+    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     with connected() as connection:
         table = open_files(connection, source)
         sound = rows_sql(table, Request(found.columns, positive, 0.0, True))
@@ -213,8 +238,7 @@ def weighted_rows(
     y, p, w = (np.asarray(fetched[name], dtype=np.float64) for name in "ypw")
     if found.resolution:
         p = np.floor(p / found.resolution + 0.5) * found.resolution  # half a step goes up, as in every engine
-    order = np.lexsort((w, y, p))
-    return y[order], p[order], w[order]
+    return y, p, w
 
 
 def _counted(source: Any, request: Callable[[Sequence[str], str], Request]) -> tuple[str, Request, Counted]:
