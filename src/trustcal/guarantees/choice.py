@@ -74,15 +74,7 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
     UniformNoise(width=0.02) CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
     ClampedGaussian(scale=0.0153203...) CDL ≤ 0.010416 (Theorem 15, sharpening Theorem 3.1)
     """
-    distance_to_calibration(eps)
-    upper, lower = _BOUNDS[checked_target(target)]
-    if horizon is not None:
-        if target not in _ONLINE:
-            raise ValueError(
-                "with a horizon the target must be 'ece' or 'cdl': decision loss is a matter of one batch."
-            )
-        upper = partial(_ONLINE[target], horizon=horizon)
-    found = [Choice(noise, upper(noise, eps), lower(eps)) for noise in (f.for_distance(eps, target) for f in _NOISES)]
+    found = [_at_best(family, eps, target, horizon) for family in _NOISES]
     return tuple(sorted(found, key=lambda choice: choice.guarantee.value))
 
 
@@ -93,7 +85,9 @@ def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None
     UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
 nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
     """
-    return next(choice for choice in choices(eps, target, horizon) if choice.guarantee.proved)
+    # K, and with it the batch guarantees for CDL and decision loss, is proved of clamped noise and rounding only.
+    proved = _NOISES if target == "ece" or horizon is not None else tuple(FAMILIES.values())
+    return min((_at_best(family, eps, target, horizon) for family in proved), key=lambda one: one.guarantee.value)
 
 
 def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horizon: int | None = None) -> Choice:
@@ -104,4 +98,18 @@ def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horiz
     """
     if kind not in FAMILIES:
         raise ValueError(f"noise must be one of {', '.join(map(repr, FAMILIES))}, not {kind!r}.")
-    return next(choice for choice in choices(eps, target, horizon) if type(choice.noise) is FAMILIES[kind])
+    return _at_best(FAMILIES[kind], eps, target, horizon)
+
+
+def _at_best(family: type[Noise], eps: float, target: Target, horizon: int | None) -> Choice:
+    """A family at its best parameter."""
+    distance_to_calibration(eps)
+    upper, lower = _BOUNDS[checked_target(target)]
+    if horizon is not None:
+        if target not in _ONLINE:
+            raise ValueError(
+                "with a horizon the target must be 'ece' or 'cdl': decision loss is a matter of one batch."
+            )
+        upper = partial(_ONLINE[target], horizon=horizon)
+    noise = family.for_distance(eps, target)
+    return Choice(noise, upper(noise, eps), lower(eps))

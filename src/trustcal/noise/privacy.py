@@ -14,7 +14,6 @@ from collections.abc import Callable
 from math import inf
 
 import numpy as np
-from scipy.optimize import minimize
 
 from trustcal.noise.mechanism import FloatArray, Noise
 
@@ -60,6 +59,7 @@ def _probability(delta: float) -> float:
 
 def _largest_exponent(log_cdf: LogCdf, delta: float, reach: float) -> float:
     """The supremum over (q, q', t); `reach` is the distance at which predictions become distinguishable."""
+    from scipy.optimize import minimize  # slow to import, and seldom needed
 
     def exponent(q: FloatArray, other: FloatArray, t: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):  # impossible triples become −∞ below

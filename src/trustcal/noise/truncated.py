@@ -19,7 +19,6 @@ from math import exp, log, pi, sqrt
 from typing import Self, final
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 from scipy.special import erf, erfc, erfinv, gammainc, log_ndtr, ndtr, ndtri
 
 from trustcal.noise.exact import bell, exponential
@@ -50,6 +49,8 @@ class TruncatedNoise(Noise):
 
     def decision_displacement(self) -> float:
         """K, with the worst prediction taken to be 0 (checked numerically only; the head of this file)."""
+        from scipy.optimize import brentq  # slow to import, and seldom needed
+
         zero = np.asarray(0.0)
 
         def rising(mu: float) -> float:
@@ -269,6 +270,8 @@ def _optimal_scale(noise: Callable[[float], TruncatedNoise], eps: float, target:
     root = optimal(eps, target, ece=1.0, cdl=1.0, decision_loss=1.0)
     if target == "ece":
         return root
+    from scipy.optimize import minimize_scalar
+
     weight = eps if target == "decision_loss" else 2 * eps
 
     def guarantee(log_scale: float) -> float:
