@@ -487,3 +487,18 @@ def test_an_old_code_page_gets_the_page_too() -> None:
     ran = subprocess.run(command, env=environment, capture_output=True, check=True)
     assert b"decision loss ?" in ran.stdout
     assert ran.stderr == b""
+
+
+def test_unequal_weights_are_said_where_chance_is_told() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.integers(1, 5, 300) / 5
+    weighted = tc.audit(rng.random(300) < p, p, rng.random(300) + 0.1, draws=10, rng=0)
+    assert weighted.inference is not None
+    assert "weights differ" in weighted.inference.note
+    shown = " ".join(str(weighted).split())
+    assert "Note: weights differ" in shown
+    assert "worth" in shown  # so many equal rows
+    equal = tc.audit(rng.random(300) < p, p, draws=10, rng=0)
+    assert equal.inference is not None
+    assert equal.inference.note == ""
+    assert "Note:" not in str(equal)

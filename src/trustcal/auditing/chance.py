@@ -20,8 +20,9 @@ def inference(
 
     O(draws · n log n).
     """
-    entries = []
+    entries, note = [], ""
     for test, interval in inferences(q, shown, LEVEL, draws=draws, cells=cells, rng=rng):
+        note = test.note
         entries.append(
             Uncertainty(
                 measure=test.statistic,
@@ -33,4 +34,4 @@ def inference(
                 p_value=test.p_value,
             )
         )
-    return Inference(LEVEL, draws, tuple(entries), dtc_upper_bound(q, LEVEL).upper)
+    return Inference(LEVEL, draws, tuple(entries), dtc_upper_bound(q, LEVEL).upper, note)

@@ -92,6 +92,8 @@ class Inference:
     """One entry a measure."""
     dtc_at_most: float
     """The distance to calibration of the law behind the rows is at most this, with confidence `level`."""
+    note: str
+    """What was pooled or approximated, unequal weights say; empty where nothing was."""
 
     def of(self, measure: str) -> Uncertainty:
         """The entry of a measure by its short name."""

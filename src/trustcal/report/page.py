@@ -82,6 +82,7 @@ def _measures_lead(audit: Audit) -> str:
     return (
         "0 is perfect, for all of them. Grey is what a perfect model shows by chance in 19 of 20 samples of this size. "
         f"The bar is the {whole(audit.inference.level)} interval for the law behind the rows.{on}"
+        + (f" Note: {audit.inference.note}." if audit.inference.note else "")
     )
 
 

@@ -36,6 +36,8 @@ def _page(audit: Audit, frame: box.Box) -> RenderableType:
         parts.append(
             "By chance: the mean where the predictions are right. p: how probable chance alone is to show as much."
         )
+        if audit.inference.note:
+            parts.append(Text(f"Note: {audit.inference.note}."))
     if audit.cells is not None:
         on = f" (ECE and CDL {where(audit.cells)})" if audit.inference is not None else ""
         parts.append(
