@@ -25,7 +25,7 @@ def add_commands(commands: Commands) -> None:
     arena.add_argument(
         "--preset", choices=("paper", "post-processing"), default="paper", help="which game (default paper)"
     )
-    arena.add_argument("--horizons", metavar="T", type=int, nargs="+", help="numbers of rounds (1000 10000 100000)")
+    arena.add_argument("--horizons", metavar="T", type=int, nargs="+", help="numbers of rounds (100 1000 10000 100000)")
     arena.add_argument("--seeds", metavar="N", type=int, help="games of each kind (3)")
     arena.add_argument("--replay", metavar="FILE", help="also against the outcomes of a file, in the order of its rows")
     arena.add_argument("-p", "--prediction", metavar="COLUMN", help="of that file (where not obvious)")

@@ -37,7 +37,7 @@ def preset(
     >>> len(list(plan.games()))
     288
     """
-    many, often = horizons or (1_000, 10_000, 100_000), 3 if seeds is None else seeds
+    many, often = horizons or (100, 1_000, 10_000, 100_000), 3 if seeds is None else seeds
     if name == "paper":
         real = {title: partial(adversaries.replay, outcomes) for title, outcomes in (replayed or {}).items()}
         return Plan(_FORECASTERS, _ADVERSARIES | real, many, often, proved, FORECASTING)
