@@ -219,7 +219,7 @@ def rows_in_order(
     >>> census = files("trustcal") / "examples" / "census_income.csv"
     >>> y, p = rows_in_order(census, reading(census))
     >>> y[:3], p[:3].round(3)
-    (array([0., 0., 0.]), array([0.  , 0.71, 0.  ]))
+    (array([0., 0., 1.]), array([0.   , 0.71 , 0.731]))
 
     O(n), all in memory.
     """
