@@ -34,7 +34,7 @@ fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz
 
 nightly: .venv/installed-dev
-	$(BIN)/pytest --hypothesis-profile=nightly tests/test_theorems.py tests/test_guarantees.py tests/test_online_exact.py tests/test_worst.py
+	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly tests/test_theorems.py tests/test_guarantees.py tests/test_online_exact.py tests/test_worst.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
