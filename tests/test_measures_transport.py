@@ -223,3 +223,10 @@ def test_wide_intervals_are_announced(monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         witness.verify(exact=True)
+
+
+def test_a_distance_is_at_most_1() -> None:
+    """0.2 + 0.8 is a little more than 1, but nobody is further than 1 from the truth."""
+    witness = tc.dtc_witness(Predictor([0.0, 1e-254], [0.2, 0.8], [0.2, 0.8]))
+    assert (witness.lower, witness.upper) == (1.0, 1.0)
+    witness.verify(exact=True)

@@ -1,7 +1,8 @@
-"""The upper envelope of finitely many lines over [0, 1], without rounding."""
+"""Envelopes from above over [0, 1]: of finitely many lines, without rounding, and of points, over 1/2."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+Point = tuple[float, float]
 
 
 def upper_envelope(payoff: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -41,3 +43,54 @@ def upper_envelope(payoff: FloatArray) -> tuple[FloatArray, IntArray]:
     last = sum(change <= 1 for change in changes)
     responses = np.array([-line[2] for line in hull[first : last + 1]], dtype=np.intp)
     return np.array([float(change) for change in changes[first:last]]), responses
+
+
+def bridge(x: FloatArray, y: FloatArray, ends: tuple[Point, Point]) -> tuple[Point, Point]:
+    """Of all chords over 1/2 between points (x increasing; and the ends, at 0 and 1), the ends of the highest there.
+
+    >>> bridge(np.array([0.25, 0.375, 0.75]), np.array([0.5, 0.5, 0.25]), ((0.0, 0.0), (1.0, 0.0)))
+    ((0.375, 0.5), (0.75, 0.25))
+
+    A few passes of O(n).
+    """
+    below, above = int(np.searchsorted(x, 0.5, side="left")), int(np.searchsorted(x, 0.5, side="right"))
+    a, b = ends
+    for stride in (64, 1):  # first on a few of the points, which nearly settles it
+        left, right = slice(0, below, stride), slice(above, None, stride)
+        tried = set()
+        # Whatever stands above the line through a and b is a better end, and lifts the chord over 1/2: by less than a
+        # rounding error at first, if one end is that close to 1/2.  So the chords themselves say when to stop.
+        while (a, b) not in tried:
+            tried.add((a, b))
+            slope = (b[1] - a[1]) / (b[0] - a[0])
+            a = _touched(x[left], y[left], slope, [a, ends[0]])
+            b = _touched(x[right], y[right], slope, [b, ends[1]])
+    return a, b
+
+
+def over_half(a: Point, b: Point) -> float:
+    """The height of the chord from a to b over 1/2.
+
+    >>> over_half((0.25, 1.0), (1.0, 0.25))
+    0.75
+    """
+    return (a[1] * (b[0] - 0.5) + b[1] * (0.5 - a[0])) / (b[0] - a[0])
+
+
+def blocks(n: int) -> Iterator[slice]:
+    """Slices small enough for the cache: over many values, memory traffic is what costs.
+
+    >>> list(blocks(20_000))
+    [slice(0, 16384, None), slice(16384, 20000, None)]
+    """
+    size = 1 << 14
+    return (slice(first, min(first + size, n)) for first in range(0, n, size))
+
+
+def _touched(mu: FloatArray, loss: FloatArray, slope: float, others: list[Point]) -> Point:
+    """The point that a line of this slope touches from above: the first of the others, unless one is higher."""
+    points = list(others)
+    for block in blocks(len(mu)):
+        highest = block.start + int(np.argmax(loss[block] - slope * mu[block]))
+        points.append((float(mu[highest]), float(loss[highest])))
+    return max(points, key=lambda point: point[1] - slope * point[0])

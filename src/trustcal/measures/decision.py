@@ -14,7 +14,7 @@ loss against the best constant.  So one profile and one bridge over 1/2 serve al
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, final
 
@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.decisions import DecisionProblem
+from trustcal.envelope import blocks, bridge, over_half
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.rows import checked_weights, real_vector, refuse
 
 FloatArray = NDArray[np.float64]
-Point = tuple[float, float]
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
@@ -79,7 +79,7 @@ def ece(
     if isinstance(y_true, Law) and cells is None:
         return y_true.ece()
     q = _measured(y_true, y_prob, sample_weight, cells)
-    return float(np.abs(q.bias).sum())
+    return min(1.0, float(np.abs(q.bias).sum()))
 
 
 def cdl(
@@ -233,7 +233,7 @@ def _measured(
 def _loss(q: Predictor, reference: Predictor, mu: FloatArray) -> FloatArray:
     """D(mu), the worse of the two shared conventions for predictions that equal a threshold."""
     loss = np.empty(len(mu))
-    for block in _blocks(len(mu)):
+    for block in blocks(len(mu)):
         above, on = _upper_payoff(reference, mu, block)
         above_q, on_q = _upper_payoff(q, mu, block)
         loss[block] = above - above_q + np.maximum(on - on_q, 0.0)
@@ -255,29 +255,12 @@ def _upper_payoff(q: Predictor, mu: FloatArray, block: slice) -> tuple[FloatArra
     return positive[start] - mu * mass[start], on
 
 
-def _blocks(n: int) -> Iterator[slice]:
-    """Slices small enough for the cache: over many values, memory traffic is what costs."""
-    size = 1 << 14
-    return (slice(first, min(first + size, n)) for first in range(0, n, size))
-
-
 def _worst(q: Predictor, reference: Predictor, kinks: FloatArray) -> DecisionWitness:
-    """The bridge of the envelope over 1/2: of all chords between a kink on either side, the highest there."""
+    """Who loses most: the ends of the highest chord over 1/2, or 1/2 itself."""
     loss = _loss(q, reference, kinks)
     start, middle, end = zip((0.0, 0.5, 1.0), _loss(q, reference, np.array([0.0, 0.5, 1.0])).tolist(), strict=True)
-    below, above = (int(np.searchsorted(kinks, 0.5, side=side)) for side in _SIDES)
-    a, b = start, end
-    for stride in (64, 1):  # first on a few of the points, which nearly settles it
-        left, right = slice(0, below, stride), slice(above, None, stride)
-        while True:
-            # Whatever stands above the line through a and b is a better end, and lifts the chord over 1/2.
-            slope = (b[1] - a[1]) / (b[0] - a[0])
-            new_a = _touched(kinks[left], loss[left], slope, [a, start])
-            new_b = _touched(kinks[right], loss[right], slope, [b, end])
-            if not _over_half(new_a, new_b) > _over_half(a, b):
-                break
-            a, b = new_a, new_b
-    if middle[1] >= _over_half(a, b):
+    a, b = bridge(kinks, loss, (start, end))
+    if middle[1] >= over_half(a, b):
         thresholds, weights = np.array([0.5]), np.array([2.0])
     else:
         thresholds = np.array([a[0], b[0]])
@@ -290,20 +273,6 @@ def _worst(q: Predictor, reference: Predictor, kinks: FloatArray) -> DecisionWit
         array.flags.writeable = False
     problem = DecisionProblem.from_thresholds(thresholds, weights)
     return DecisionWitness(min(1.0, float(weights @ exact[hurt])), thresholds, weights, problem, q, reference)
-
-
-def _touched(mu: FloatArray, loss: FloatArray, slope: float, others: list[Point]) -> Point:
-    """The point that a line of this slope touches from above: the first of the others, unless one is higher."""
-    points = list(others)
-    for block in _blocks(len(mu)):
-        highest = block.start + int(np.argmax(loss[block] - slope * mu[block]))
-        points.append((float(mu[highest]), float(loss[highest])))
-    return max(points, key=lambda point: point[1] - slope * point[0])
-
-
-def _over_half(a: Point, b: Point) -> float:
-    """The height of the chord from a to b over 1/2."""
-    return (a[1] * (b[0] - 0.5) + b[1] * (0.5 - a[0])) / (b[0] - a[0])
 
 
 def _loss_at(q: Predictor, reference: Predictor, mu: float) -> float:

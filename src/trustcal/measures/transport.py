@@ -88,7 +88,7 @@ class DtcWitness:
         """
         if exact:
             lower, upper = _exact_lower(self.predictor, self.potentials), _exact_upper(self.predictor, self.nearest)
-            holds = Fraction(self.lower) <= max(lower, Fraction(0)) and upper <= Fraction(self.upper)
+            holds = Fraction(self.lower) <= max(lower, Fraction(0)) and min(upper, Fraction(1)) <= Fraction(self.upper)
         else:
             slack = 8 * (len(self.potentials.nodes) + len(self.nearest)) * 2.0**-53
             cost = float((np.abs(self.coupling.p - self.coupling.b) * self.coupling.mass).sum())
@@ -166,7 +166,8 @@ def dtc_witness(q: Predictor, tol: float = 1e-9) -> DtcWitness:
             f"the distance to calibration is only known to lie in [{lower}, {upper}]: no curve was found that fits.",
             stacklevel=2,
         )
-    return DtcWitness(lower, upper, _calibrated(support, law), potentials, shots, q)
+    # Masses may sum to a rounding error more than 1; a distance does not.
+    return DtcWitness(min(lower, 1.0), min(upper, 1.0), _calibrated(support, law), potentials, shots, q)
 
 
 def _masses(q: Predictor) -> tuple[FloatArray, FloatArray]:

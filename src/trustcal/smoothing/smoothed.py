@@ -25,6 +25,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.envelope import bridge, over_half
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -138,20 +139,11 @@ def _bridge(density: Density) -> tuple[float, tuple[float, float]]:
 
 def _highest_chord(x: FloatArray, r: FloatArray) -> tuple[float, float, tuple[float, float]]:
     """The highest chord over 1/2, its slope and its ends; no point lies above its line."""
-    middle = int(np.searchsorted(x, 0.5))
+    a, b = bridge(x, r, ((float(x[0]), float(r[0])), (float(x[-1]), float(r[-1]))))
+    height, middle = over_half(a, b), int(np.searchsorted(x, 0.5))
+    if r[middle] < height:
+        return height, (b[1] - a[1]) / (b[0] - a[0]), (a[0], b[0])
     left, right = slice(0, middle), slice(middle + 1, None)
-    a, b, height = 0, len(x) - 1, -1.0
-    while True:
-        slope = (r[b] - r[a]) / (x[b] - x[a])
-        new = float(r[a] + slope * (0.5 - x[a]))
-        if not new > height:
-            break
-        height, best = new, (a, b, slope)
-        a = int(np.argmax(r[left] - slope * x[left]))
-        b = middle + 1 + int(np.argmax(r[right] - slope * x[right]))
-    a, b, slope = best
-    if r[middle] >= height:
-        steepest = float(((r[middle] - r[left]) / (0.5 - x[left])).min())
-        flattest = float(((r[right] - r[middle]) / (x[right] - 0.5)).max())
-        return float(r[middle]), (steepest + flattest) / 2, (0.5, 0.5)
-    return height, float(slope), (float(x[a]), float(x[b]))
+    steepest = float(((r[middle] - r[left]) / (0.5 - x[left])).min())
+    flattest = float(((r[right] - r[middle]) / (x[right] - 0.5)).max())
+    return float(r[middle]), (steepest + flattest) / 2, (0.5, 0.5)
