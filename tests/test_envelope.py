@@ -42,6 +42,6 @@ def test_no_chord_is_higher(heights: dict[float, float], ends: tuple[float, floa
 
 
 def test_a_prediction_next_to_one_half_hides_nobody() -> None:
-    """A chord that ends 2^-53 above 1/2 gains less than a rounding error by a better end, and yet is not the highest."""
+    """A chord that ends 2^-53 above 1/2 gains less than a rounding error by a better end, and is not the highest."""
     q = tc.Predictor([0.0, 0.0625, NEAR, 1.0], [0.25] * 4, [0.0, 0.0, 0.125, 0.0])
     assert tc.cdl(q) == pytest.approx(4 / 15, abs=1e-15)

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 from typing import Any, final
 
+from trustcal.predictor import Predictor
 from trustcal.sources.columns import Columns
 from trustcal.sources.faults import Faults
 from trustcal.sources.outcomes import Label
-from trustcal.sources.packing import Words
-from trustcal.sources.tallies import Pile
 
 MANY = 10**7
 """Above so many distinct predictions they are rounded to multiples of DEFAULT, unless a resolution is asked for."""
 DEFAULT = 2.0**-22
-FEW = 100_000
-"""Up to so many distinct predictions an engine groups rows as fast as it hands them out."""
-ROOM = 1 << 27
-"""So many words of packed rows, a gigabyte of them, may be in memory whatever comes of them."""
 GROUPS = 10_000
 """Every group becomes a predictor: with more groups than this, `by` names the wrong column."""
 
@@ -44,7 +38,7 @@ class Counted:
 
     rows: int
     faults: Faults
-    groups: Mapping[Group, Pile | Words]
+    groups: Mapping[Group, Predictor]
     resolution: float
     """The grid that predictions were rounded to; 0 where every value is kept."""
 
@@ -62,18 +56,6 @@ def checked_resolution(resolution: float | None) -> float | None:
 def too_many(distinct: int) -> bool:
     """Whether so many distinct predictions are rounded unless asked otherwise."""
     return distinct > MANY
-
-
-def worth_packing(request: Request, rows: int, distinct: float) -> bool:
-    """Whether so many rows, with about so many distinct predictions, are fetched and sorted, not grouped by the engine.
-
-    Rows must count alike, and either fit into the room there is or not outgrow what is made of them.
-    """
-    resolution = request.resolution
-    most = MANY if resolution is None else 1 / resolution if resolution else inf
-    values = min(rows, distinct, most)
-    plain = not (request.columns.weight or request.columns.by)
-    return plain and values > FEW and rows <= max(ROOM, 3 * values)
 
 
 def refuse_many_groups(groups: int, columns: Columns, title: str) -> None:

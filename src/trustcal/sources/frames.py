@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.sources import counting
-from trustcal.sources.counting import DEFAULT, Counted, Group, Request, refuse_many_groups, too_many, worth_packing
+from trustcal.sources.counter import Counter
+from trustcal.sources.counting import DEFAULT, Counted, Group, Request, refuse_many_groups, too_many
 from trustcal.sources.faults import Faults, refusal, swapped
 from trustcal.sources.outcomes import as_label, decoded, refuse_third_label
-from trustcal.sources.packing import Words, pack
 from trustcal.sources.tallies import Pile, tallied
 
 if TYPE_CHECKING:
@@ -68,16 +67,14 @@ def names_of(frame: nw.LazyFrame[Any]) -> list[str]:
 def counted_by_frame(frame: nw.LazyFrame[Any], request: Request) -> Counted:
     """The rows of a frame, counted by its engine in one pass (and one before, where there are more than 10^7).
 
-    Where most predictions of Polars or pandas differ, rows are fetched, packed and sorted here.
+    Rows of Polars and pandas that count alike stream by once, if none is at fault.
     """
     rows = _rows(frame, request)
     with _failures(frame):
+        counter = _streamed(rows, request)
+        if counter is not None and counter.rows:
+            return counter.counted(counter.rows, Faults())
         resolution = request.resolution
-        words = _words(rows, request)
-        if words is not None:
-            if resolution is None:
-                resolution = DEFAULT if too_many(words.distinct()) else 0.0
-            return Counted(len(words.memory), Faults(), {(): words}, resolution)
         if resolution is None:
             resolution = DEFAULT if _has_many(rows, request) else 0.0
         keys = _grouped(rows, request, resolution).collect()
@@ -147,28 +144,37 @@ def _is_category(dtype: Any) -> bool:
     return isinstance(dtype, nw.Categorical | nw.Enum)
 
 
-def _words(rows: nw.LazyFrame[Any], request: Request) -> Words | None:
-    """Rows of numbers, packed and sorted here: of an engine in this process, none at fault, most of them distinct."""
+def _streamed(rows: nw.LazyFrame[Any], request: Request) -> Counter | None:
+    """Rows of an engine in this process, counted here as they come; None where one is at fault or needs more care."""
     import narwhals as nw
 
-    if rows.implementation.value not in _HERE or not isinstance(rows.collect_schema()["y"], nw.Float64):
+    plain = not (request.columns.weight or request.columns.by or request.positive)
+    if not plain or rows.implementation.value not in _HERE or not isinstance(rows.collect_schema()["y"], nw.Float64):
         return None
-    p, y = nw.col("p"), nw.col("y")
-    first = int(rows.select(p).head(counting.FEW + 1).select(p.n_unique()).collect().item())
-    if 2 * first <= counting.FEW or request.positive is not None:
-        return None
-    sound = (p >= 0) & (p <= 1) & ((y == 0) | (y == 1))
-    total, good = rows.select(nw.len(), sound.sum().alias("good")).collect().row(0)
-    if good < total or not worth_packing(request, total, total):
-        return None
-    fetched = rows.select(p, y == 1).collect()
-    words = Words(np.empty(len(fetched)))
-    for begin in range(0, len(fetched), _BLOCK):
-        here = slice(begin, begin + _BLOCK)
-        pack(fetched["p"][here].to_numpy(), fetched["y"][here].to_numpy().astype(bool), words.memory[here])
-    del fetched
-    words.sort()
-    return words
+    counter = Counter(request.resolution)
+    for block in _blocks(rows):
+        p, y = block["p"], block["y"]
+        if p.null_count() or y.null_count():
+            return None
+        outcome = y.to_numpy()
+        one = outcome == 1
+        if not (one | (outcome == 0)).all() or not counter.add(p.to_numpy(), one.view(np.uint8)):
+            return None
+    return counter
+
+
+def _blocks(rows: nw.LazyFrame[Any]) -> Iterator[nw.DataFrame[Any]]:
+    """The rows, some at a time, in any order."""
+    import narwhals as nw
+
+    native = rows.to_native()
+    if hasattr(native, "collect_batches"):  # a frame of a Polars that has them
+        for batch in native.collect_batches(chunk_size=_BLOCK, maintain_order=False):
+            yield nw.from_native(batch)
+    else:
+        frame = rows.collect()
+        for begin in range(0, len(frame), _BLOCK):
+            yield frame[begin : begin + _BLOCK]
 
 
 def _has_many(rows: nw.LazyFrame[Any], request: Request) -> bool:
@@ -243,7 +249,7 @@ def _classified(keys: nw.DataFrame[Any], request: Request, title: str, resolutio
         part = tallied(p[here], weight[here], weight[here] * y[here])
         more = {name: [float(sums[name][here].sum())] for name in ("squares", "moved") if name in sums}
         piles[group] = Pile([part], [int(n[here].sum())], **more)
-    return Counted(total, counted, piles, resolution)
+    return Counted(total, counted, {group: pile.predictor(resolution) for group, pile in piles.items()}, resolution)
 
 
 def _floats(column: nw.Series[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

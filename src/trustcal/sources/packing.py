@@ -2,88 +2,112 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Iterator
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.kernels.counting import count_words
 from trustcal.predictor import Predictor
 from trustcal.rows import run_starts
-from trustcal.sources.tallies import FloatArray, Tally, most_moved
+from trustcal.sources.tallies import FloatArray, Tally
 
 WordArray = NDArray[np.uint64]
+OutcomeArray = NDArray[np.uint8]
 
 _ONE = np.uint64(1)
-
-
-def pack(p: FloatArray, y: NDArray[Any], out: FloatArray) -> None:
-    """Sound rows as words in `out`: the bits of the prediction, the two highest being free, and last the outcome.
-
-    >>> out = np.empty(2)
-    >>> pack(np.array([0.5, -0.0]), np.array([False, True]), out)
-    >>> out.view(np.uint64).tolist() == [0x3FE0_0000_0000_0000 << 1, 1]
-    True
-    """
-    np.add(p, 0.0, out=out)  # -0.0 is 0.0
-    words = out.view(np.uint64)
-    words <<= _ONE
-    words |= y
+BLOCK = 1 << 16
+_QUICK = 1 << 18
+"""Up to so many words numpy counts them sooner than compiled code is loaded."""
 
 
 @final
-@dataclass(frozen=True)
 class Words:
-    """The rows of one group as words, in the memory of an array of floats that will hold the distinct predictions."""
+    """Rows as words, `limit` at most: the bits of the prediction, of which the two highest are free, and the outcome.
 
-    memory: FloatArray
+    >>> words = Words(3)
+    >>> words.add(np.array([0.5, -0.0]), np.array([0, 1], dtype=np.uint8))
+    2
+    >>> words.packed.tolist() == [0x3FE0_0000_0000_0000 << 1, 1]
+    True
+    >>> words.sort()
+    >>> words.tally()
+    Tally(p=array([0. , 0.5]), weight=array([1., 1.]), positive=array([1., 0.]))
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.memory = np.empty(limit)  # of floats, because the distinct predictions will take it over
+        self.limit = limit
+        self.rows = 0
+
+    @property
+    def packed(self) -> WordArray:
+        """The words so far."""
+        return self.memory[: self.rows].view(np.uint64)
+
+    def add(self, p: FloatArray, y: OutcomeArray) -> int:
+        """Pack these rows, up to the limit or the first that is not sound, and say how many.  O(n)."""
+        p, y = p[: self.limit - self.rows], y[: self.limit - self.rows]
+        sound = (p >= 0) & (p <= 1) & (y <= 1)
+        taken = len(p) if sound.all() else int(np.argmin(sound))
+        here = self.memory[self.rows : self.rows + taken]
+        np.add(p[:taken], 0.0, out=here)  # -0.0 is 0.0
+        words = here.view(np.uint64)
+        words <<= _ONE
+        words |= y[:taken]
+        self.rows += taken
+        return taken
+
+    def allow(self, limit: int) -> None:
+        """Take so many rows from now on.  Memory that was never written to costs nothing."""
+        if limit > len(self.memory):
+            memory = np.empty(limit)
+            memory[: self.rows] = self.memory[: self.rows]
+            self.memory = memory
+        self.limit = limit
 
     def sort(self) -> None:
         """By prediction, then by outcome, in place.  O(n log n)."""
-        self.memory.view(np.uint64).sort()
+        self.packed.sort()
 
-    def distinct(self, block: int = 1 << 16) -> int:
+    def distinct(self) -> int:
         """How many predictions differ, once sorted.  O(n)."""
-        words = self.memory.view(np.uint64)
-        pairs = (words[first : first + block + 1] for first in range(0, len(words), block))
+        words = self.packed
+        pairs = (words[first : first + BLOCK + 1] for first in range(0, len(words), BLOCK))
         return 1 + sum(int(np.count_nonzero(pair[1:] ^ pair[:-1] > _ONE)) for pair in pairs)
 
-    def predictor(self, resolution: float, block: int = 1 << 16) -> Predictor:
-        """The predictor of these rows, once sorted, rounded to multiples of `resolution` (0: not at all).
+    def unpacked(self) -> Iterator[tuple[FloatArray, OutcomeArray]]:
+        """The rows again, block by block."""
+        words = self.packed
+        for begin in range(0, len(words), BLOCK):
+            block = words[begin : begin + BLOCK]
+            yield (block >> _ONE).view(np.float64), (block & _ONE).astype(np.uint8)
 
-        Words are counted block by block and overwritten by what they make, so that the result is all that is in memory
-        at the end.  O(n).
+    def tally(self) -> Tally:
+        """The rows counted by prediction, once sorted, in memory of their own.  O(n)."""
+        if self.rows <= _QUICK:
+            p, y = (self.packed >> _ONE).view(np.float64), (self.packed & _ONE).astype(np.float64)
+            starts = run_starts(p)
+            return Tally(p[starts], np.diff(starts, append=len(p)).astype(np.float64), np.add.reduceat(y, starts))
+        return self._counted(np.empty(self.rows))
+
+    def predictor(self, moved: float) -> Predictor:
+        """The predictor of these rows, once sorted, which were moved so far on average.
+
+        Words are overwritten by what they make, so that the result is all that is in memory at the end.  O(n).
         """
-        rows, values, moved = len(self.memory), 0, []
-        p, mass, positive = arrays = self.memory, np.empty(rows), np.empty(rows)
-        for first in range(0, rows, block):
-            part, way = _tally(p[first : first + block].view(np.uint64), resolution)
-            moved.append(way)
-            again = int(values > 0 and p[values - 1] == part.p[0])  # the last value of the block before goes on
-            if again:
-                mass[values - 1] += part.weight[0]
-                positive[values - 1] += part.positive[0]
-            here = slice(values, values + len(part.p) - again)
-            p[here], mass[here], positive[here] = part.p[again:], part.weight[again:], part.positive[again:]
-            values = here.stop
-        for counts in (mass, positive):
-            counts[:values] /= rows
-        for array in arrays:
-            array.resize(values, refcheck=False)  # in place: memory that was never written to costs nothing
+        part = self.tally() if self.rows <= _QUICK else self._counted(self.memory)
+        for counts in (part.weight, part.positive):
+            counts /= self.rows
+        for array in (part.p, part.weight, part.positive):
             array.flags.writeable = False  # and so the predictor takes it as it is
-        return Predictor(
-            p, mass, positive, rows=rows, effective_rows=float(rows), moved=most_moved(moved, rows, rows, resolution)
-        )
+        rows = self.rows
+        return Predictor(part.p, part.weight, part.positive, rows=rows, effective_rows=float(rows), moved=moved)
 
-
-def _tally(words: WordArray, resolution: float) -> tuple[Tally, float]:
-    """Sorted words counted by prediction, and how far rounding moves these, in sum."""
-    p, y = (words >> _ONE).view(np.float64), (words & _ONE).astype(np.float64)
-    moved = 0.0
-    if resolution:
-        exact, p = p, np.floor(p / resolution + 0.5) * resolution  # exact, since the resolution is a power of two
-        moved = float(np.abs(exact - p).sum())
-    starts = run_starts(p)
-    if len(starts) == len(p):
-        return Tally(p, np.ones(len(p)), y), moved
-    return Tally(p[starts], np.diff(starts, append=len(p)).astype(np.float64), np.add.reduceat(y, starts)), moved
+    def _counted(self, memory: FloatArray) -> Tally:
+        weight, positive = np.empty(self.rows), np.empty(self.rows)
+        values = count_words.on(self.rows)(self.packed, memory, weight, positive)
+        for array in (memory, weight, positive):
+            array.resize(values, refcheck=False)  # in place
+        return Tally(memory, weight, positive)

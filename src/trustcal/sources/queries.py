@@ -1,7 +1,7 @@
 """Counting by DuckDB: files, relations and Arrow data, of any size, in bounded memory.
 
-One pass counts rows by fault and group.  Then, where most predictions differ, rows are fetched, packed and sorted here;
-otherwise DuckDB counts predictions, a range of them at a time.
+Rows that count alike are fetched as they are scanned and counted here.  With weights or groups DuckDB counts them, by
+fault and group first, and then by prediction, a range of these at a time.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trustcal.sources.counter import Counter
 from trustcal.sources.counting import (
     DEFAULT,
     GROUPS,
@@ -25,13 +26,11 @@ from trustcal.sources.counting import (
     Request,
     refuse_many_groups,
     too_many,
-    worth_packing,
 )
 from trustcal.sources.expressions import KINDS, rows_sql
 from trustcal.sources.faults import Faults, refusal, swapped
 from trustcal.sources.files import Table, literal, quoted
 from trustcal.sources.outcomes import refuse_third_label
-from trustcal.sources.packing import Words, pack
 from trustcal.sources.tallies import FloatArray, Pile, tallied
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ SLICE = 5_000_000
 
 BATCH = 1 << 17
 """So many rows are fetched at a time."""
+SMALL = 1 << 22
+"""A file of fewer bytes is small."""
 _SHOWN = 3
 """So many of the rows at fault are named."""
 
@@ -65,16 +66,26 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Counted:
-    """The rows of a table, counted.  With `keep` they are parsed once, into a table of the database.
+    """The rows of a table, counted.
 
-    Sums of weights are Kahan sums: with one thread the same at every run, and to the last digits those of
-    `Predictor.from_samples`.  Two scans, or about one per 5·10^6 rows where there are weights or groups.
+    Rows that count alike stream by once, if none is at fault.  Otherwise they are counted by fault and group first;
+    with `keep` they are then parsed once, into a table of the database.  Sums of weights are Kahan sums: with one
+    thread the same at every run, and to the last digits those of `Predictor.from_samples`.  One scan, or two and about
+    one per 5·10^6 distinct predictions where there are weights or groups.
     """
     rows = rows_sql(table, request)
+    streaming = _streaming(table, request)
+    if streaming:
+        if request.positive is not None:
+            found = run(f"SELECT {', '.join(_labels(request))} FROM ({rows})").fetchall()
+            _refuse_third_label(table, request, set(found[0]))
+        counter = _streamed(run, rows, request)
+        if counter is not None and counter.rows:
+            return counter.counted(counter.rows, Faults())
     if keep:
         run(f"CREATE TEMP TABLE trustcal_rows AS SELECT * EXCLUDE (none, said_p, said_y, said_w) FROM ({rows})")
         rows = "FROM trustcal_rows"
-    counts, texts, distinct = _at_a_glance(table, run, request, rows) or _by_group(table, run, request, rows)
+    counts, texts, distinct = _by_group(table, run, request, rows)
     kinds = np.sum([[0] * len(KINDS), *counts.values()], axis=0).tolist()
     total, faults = sum(kinds), Faults(**dict(zip(KINDS[1:], kinds[1:], strict=True)))
     if total == 0:
@@ -86,59 +97,68 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
     if not kinds[0]:
         raise ValueError(f"{table.title}: no row of {total:,} is left: {faults}.")
     sound = _sound(rows, list(texts.values()), request, faults)
+    if streaming:
+        counter = _streamed(run, sound, request)
+        if counter is None or counter.rows != kinds[0]:
+            raise ValueError(f"{table.title}: rows must not change while they are read. Read them again.")
+        return counter.counted(total, faults)
     resolution = request.resolution or 0.0
-    if worth_packing(request, kinds[0], distinct or kinds[0]) and find_spec("pyarrow"):
-        words = _words(table.title, run, sound, kinds[0])
-        if request.resolution is None and too_many(words.distinct()):
-            resolution = DEFAULT
-        return Counted(total, faults, {(): words}, resolution)
-    slices = 1 if resolution >= DEFAULT else ceil((distinct or kinds[0]) / SLICE)
+    slices = 1 if resolution >= DEFAULT else ceil(distinct / SLICE)
     piles = _piles(run, sound, list(texts), request, resolution, slices)
     if piles is None:
         resolution = DEFAULT
         piles = _piles(run, sound, list(texts), request, resolution, 1)
     if not piles:
         raise ValueError(f"{table.title}: some weight must be positive, but all are 0.")
-    return Counted(total, faults, piles, resolution)
+    return Counted(total, faults, {group: pile.predictor(resolution) for group, pile in piles.items()}, resolution)
 
 
-_Groups = tuple[dict[Group, list[int]], dict[Group, tuple[str | None, ...]], int | None]
+def _streaming(table: Table, request: Request) -> bool:
+    """Whether rows are fetched and counted here: if they count alike, PyArrow is there, and they are not a small file.
+
+    To load PyArrow takes longer than to group the rows of a small file.
+    """
+    plain = not (request.columns.weight or request.columns.by)
+    small = bool(table.files) and sum(file.stat().st_size for file in table.files) < SMALL
+    return plain and not small and find_spec("pyarrow") is not None
+
+
+def _streamed(run: Run, rows: str, request: Request) -> Counter | None:
+    """Rows streamed out of DuckDB and counted as they come; None where one is at fault."""
+    found = run(f"SELECT p, CAST(y AS UTINYINT) AS y FROM ({rows})")
+    reader = found.to_arrow_reader(BATCH) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(BATCH)
+    counter = Counter(request.resolution)
+    for batch in reader:
+        p, y = batch.columns
+        if p.null_count or y.null_count or not counter.add(p.to_numpy(), y.to_numpy()):
+            return None
+    return counter
+
+
+_Groups = tuple[dict[Group, list[int]], dict[Group, tuple[str | None, ...]], int]
 """How many rows every group has of each kind, what SQL says for the values that make the group, and about how many
-predictions are distinct, if that is known."""
-
-
-def _at_a_glance(table: Table, run: Run, request: Request, rows: str) -> _Groups | None:
-    """The quick way for rows without weights and groups, of which none is at fault; otherwise None."""
-    if request.columns.weight or request.columns.by:
-        return None
-    # NaN may pass for a number up to 1; count_if is NULL where its condition is nowhere known
-    good = "count(*) FILTER (isfinite(p) AND p >= 0 AND p <= 1 AND y IS NOT NULL)"
-    asked = ["count(*)", good, "approx_count_distinct(p)", *_labels(request)]
-    total, sound, distinct, *others = run(f"SELECT {', '.join(asked)} FROM ({rows})").fetchall()[0]
-    if total == 0 or sound < total:
-        return None
-    _refuse_third_label(table, request, set(others))
-    return {(): [total] + [0] * (len(KINDS) - 1)}, {(): ()}, distinct
+predictions are distinct."""
 
 
 def _by_group(table: Table, run: Run, request: Request, rows: str) -> _Groups:
     """Rows counted by group and kind, in one pass."""
     columns = request.columns
     names = [f"g{index}" for index in range(len(columns.by))]
-    asked = ["kind", "count(*)", *_labels(request), *names]
+    asked = ["kind", "count(*)", "approx_count_distinct(p)", *_labels(request), *names]
     asked += [f"CAST({name} AS VARCHAR)" for name in names]
     sql = f"SELECT {', '.join(asked)} FROM ({rows}) GROUP BY {', '.join(['kind', *names])} LIMIT {GROUPS * len(KINDS)}"
     counts: dict[Group, list[int]] = {}
     texts: dict[Group, tuple[str | None, ...]] = {}
-    others = set()
-    for kind, count, least, most, *values in run(sql).fetchall():
+    others, distinct = set(), 0
+    for kind, count, about, least, most, *values in run(sql).fetchall():
         group = tuple(values[: len(names)])
         counts.setdefault(group, [0] * len(KINDS))[kind] += count
         texts[group] = tuple(values[len(names) :])
         others |= {least, most}
+        distinct += about
     refuse_many_groups(len(counts), columns, table.title)
     _refuse_third_label(table, request, others)
-    return counts, texts, None
+    return counts, texts, max(1, distinct)
 
 
 def _labels(request: Request) -> list[str]:
@@ -163,22 +183,6 @@ def _sound(rows: str, texts: list[tuple[str | None, ...]], request: Request, fau
     listed = f"(VALUES {values}) AS groups(code, {', '.join('said_' + name for name in names)})"
     same = " AND ".join(f"CAST({name} AS VARCHAR) IS NOT DISTINCT FROM said_{name}" for name in names)
     return f"SELECT p, y, w, code FROM ({rows}) JOIN {listed} ON {same} WHERE {where}"
-
-
-def _words(title: str, run: Run, sound: str, rows: int) -> Words:
-    """Sound rows, of which so many were counted, streamed out of DuckDB, packed and sorted."""
-    found = run(f"SELECT p, CAST(y AS UTINYINT) AS y FROM ({sound})")
-    reader = found.to_arrow_reader(BATCH) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(BATCH)
-    words, packed = Words(np.empty(rows)), 0
-    for batch in reader:
-        p, y = (column.to_numpy() for column in batch.columns)
-        packed += len(p)
-        if packed <= rows:
-            pack(p, y, words.memory[packed - len(p) : packed])
-    if packed != rows:
-        raise ValueError(f"{title}: rows must not change while they are read, but {rows:,} became {packed:,}.")
-    words.sort()
-    return words
 
 
 def _piles(

@@ -174,8 +174,8 @@ def reading(
         return Request(chosen, positive, finely, drop_invalid)
 
     title, asked, counted = _counted(source, request)
-    piles = sorted(counted.groups.items(), key=lambda item: _order(item[0]))
-    predictors = tuple((_named(group, by), pile.predictor(counted.resolution)) for group, pile in piles)
+    groups = sorted(counted.groups.items(), key=lambda item: _order(item[0]))
+    predictors = tuple((_named(group, by), predictor) for group, predictor in groups)
     return Reading(
         title, asked.columns, counted.rows, counted.faults, counted.resolution, finely is not None, predictors
     )

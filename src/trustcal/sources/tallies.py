@@ -41,6 +41,20 @@ def tallied(p: FloatArray, weight: FloatArray, positive: FloatArray) -> Tally:
     return Tally(p[starts], np.add.reduceat(weight[order], starts), np.add.reduceat(positive[order], starts))
 
 
+def merged(one: Tally, other: Tally) -> Tally:
+    """Two tallies as one.
+
+    >>> merged(Tally(*np.array([[0.5], [2.0], [1.0]])), Tally(*np.array([[0.0, 0.5], [1.0, 3.0], [1.0, 0.0]])))
+    Tally(p=array([0. , 0.5]), weight=array([1., 5.]), positive=array([1., 1.]))
+
+    O(n log n).
+    """
+    p, weight, positive = (
+        np.concatenate([getattr(one, name), getattr(other, name)]) for name in ("p", "weight", "positive")
+    )
+    return tallied(p, weight, positive)
+
+
 def most_moved(moved: list[float], total: float, rows: int, resolution: float) -> float:
     """How far rounding moves a prediction on average, from sums over parts: no less than the truth.
 

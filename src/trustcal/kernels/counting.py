@@ -1,0 +1,82 @@
+"""Rows counted by prediction and outcome: in a table of values, on a grid, or along sorted words.
+
+Each takes rows as long as they are sound (a prediction in [0, 1], an outcome 0 or 1) and there is room, and says how
+many it took.
+"""
+
+from __future__ import annotations
+
+from math import floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.kernels import kernel
+
+FloatArray = NDArray[np.float64]
+WordArray = NDArray[np.uint64]
+CountArray = NDArray[np.int32]
+OutcomeArray = NDArray[np.uint8]
+
+_ONE, _HALF, _LOW = np.uint64(1), np.uint64(32), np.uint64(0xFFFF_FFFF)
+_EVEN, _ODD = np.uint64(0x9E37_79B1), np.uint64(0x85EB_CA77)
+_SPREAD = np.uint64(30)
+
+
+@kernel
+def count_values(p: FloatArray, y: OutcomeArray, table: WordArray, used: int, most: int) -> tuple[int, int]:
+    """Count rows in a table with `used` values, `most` at most; a line has a key, rows with y = 0 and rows with y = 1.
+
+    The key is the bits of the prediction but its sign, which -0.0 has, and last a 1, so that none is 0.  Its line is
+    the first from where a hash of both its halves points that has this key or none; the table has 2^k lines.
+    """
+    bits = p.view(np.uint64)
+    for i in range(len(p)):
+        if not (p[i] >= 0 and p[i] <= 1 and y[i] <= 1):
+            return i, used
+        key = (bits[i] << _ONE) | _ONE
+        line = int((((key & _LOW) * _EVEN) ^ ((key >> _HALF) * _ODD)) >> _SPREAD) & (len(table) - 1)
+        while table[line, 0] != key:
+            if table[line, 0] == 0:
+                if used == most:
+                    return i, used
+                table[line, 0] = key
+                used += 1
+            else:
+                line = (line + 1) & (len(table) - 1)
+        table[line, 1 + int(y[i])] += _ONE
+    return len(p), used
+
+
+@kernel
+def count_cells(p: FloatArray, y: OutcomeArray, counts: CountArray, steps: float) -> tuple[int, float]:
+    """Count rows on the grid 0, 1/steps, …, 1, half a step going up, and add up how far they move, in steps."""
+    moved = 0.0
+    for i in range(len(p)):
+        if not (p[i] >= 0 and p[i] <= 1 and y[i] <= 1):
+            return i, moved
+        exact = p[i] * steps
+        cell = floor(exact + 0.5)
+        moved += abs(cell - exact)
+        counts[2 * int(cell) + int(y[i])] += 1
+    return len(p), moved
+
+
+@kernel
+def count_words(words: WordArray, p: FloatArray, weight: FloatArray, positive: FloatArray) -> int:
+    """Sorted words (bits of a prediction, then the outcome) as values with their counts; says how many values.
+
+    p may be the memory of the words: no value is written before its words are read.
+    """
+    last, key, values = -1, _ONE, p.view(np.uint64)
+    for i in range(len(words)):
+        word = words[i]
+        if last < 0 or word >> _ONE != key:
+            key = word >> _ONE
+            last += 1
+            values[last] = key
+            weight[last] = 0.0
+            positive[last] = 0.0
+        weight[last] += 1.0
+        positive[last] += float(word & _ONE)
+    return last + 1
