@@ -89,7 +89,7 @@ def test_kernels_count(rows: Rows) -> None:
         assert counts.tolist() == np.bincount(2 * near.astype(int) + y, minlength=18).tolist()
         packed = np.sort(((p + 0.0).view(np.uint64) << np.uint64(1)) | y)
         weight, positive = np.empty(len(p)), np.empty(len(p))
-        d = words(packed, packed.view(np.float64), weight, positive)
+        d = words(packed, packed.view(np.float64), weight, positive, 1.0)
         found = zip(packed[:d].view(np.float64).tolist(), weight[:d].tolist(), positive[:d].tolist(), strict=True)
         assert [(v, n, o) for v, n, o in found] == [
             (v, want[v, False] + want[v, True], want[v, True]) for v in sorted({v for v, _ in want})
@@ -340,5 +340,6 @@ def test_many_rows_stream_by_themselves(tmp_path: Path) -> None:
     frame = pd.DataFrame({"p": p, "y": y})
     pl.DataFrame(frame).write_parquet(tmp_path / "rows.parquet")
     assert (tmp_path / "rows.parquet").stat().st_size > queries.SMALL
-    for source in (frame, pl.LazyFrame(frame), pa.Table.from_pandas(frame), tmp_path / "rows.parquet"):
+    across = pd.DataFrame(np.column_stack([p, y]), columns=["p", "y"])
+    for source in (frame, across, pl.LazyFrame(frame), pa.Table.from_pandas(frame), tmp_path / "rows.parquet"):
         assert same(tc.read(source), want)

@@ -238,10 +238,15 @@ def _frozen(values: ArrayLike, name: str) -> FloatArray:
 
 
 def _is_law(p: FloatArray, mass: FloatArray, positive: FloatArray) -> bool:
-    if len(p) == 0:
+    """Whether the arrays are a law but for the sum of masses, in one pass over memory."""
+    if len(p) == 0 or not (p[0] >= 0 and p[-1] <= 1):
         return False
-    increasing = p[0] >= 0 and p[-1] <= 1 and (p[1:] > p[:-1]).all()
-    return bool(increasing and positive.min() >= 0 and (positive <= mass).all() and mass.max() < np.inf)
+    size = 1 << 14
+    for first in range(0, len(p), size):
+        here, m, one = p[first : first + size + 1], mass[first : first + size], positive[first : first + size]
+        if not ((here[1:] > here[:-1]).all() and one.min() >= 0 and (one <= m).all() and m.max() < np.inf):
+            return False
+    return True
 
 
 def _column(values: ArrayLike, name: str, outcomes: bool = False) -> NDArray[Any]:

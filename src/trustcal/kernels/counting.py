@@ -63,20 +63,19 @@ def count_cells(p: FloatArray, y: OutcomeArray, counts: CountArray, steps: float
 
 
 @kernel
-def count_words(words: WordArray, p: FloatArray, weight: FloatArray, positive: FloatArray) -> int:
-    """Sorted words (bits of a prediction, then the outcome) as values with their counts; says how many values.
+def count_words(words: WordArray, p: FloatArray, weight: FloatArray, positive: FloatArray, total: float) -> int:
+    """Sorted words (bits of a prediction, then the outcome) as values with their counts / total; says how many values.
 
     p may be the memory of the words: no value is written before its words are read.
     """
-    last, key, values = -1, _ONE, p.view(np.uint64)
+    bits = p.view(np.uint64)
+    values, first, ones = 0, 0, 0
     for i in range(len(words)):
-        word = words[i]
-        if last < 0 or word >> _ONE != key:
-            key = word >> _ONE
-            last += 1
-            values[last] = key
-            weight[last] = 0.0
-            positive[last] = 0.0
-        weight[last] += 1.0
-        positive[last] += float(word & _ONE)
-    return last + 1
+        key = words[i] >> _ONE
+        ones += int(words[i] & _ONE)
+        if i + 1 == len(words) or words[i + 1] >> _ONE != key:
+            bits[values] = key
+            weight[values] = (i + 1 - first) / total
+            positive[values] = ones / total
+            values, first, ones = values + 1, i + 1, 0
+    return values

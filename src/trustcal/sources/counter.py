@@ -122,8 +122,8 @@ class Counter:
 
     def add(self, p: FloatArray, y: OutcomeArray) -> bool:
         """Count these rows, and say whether all are sound; if one is not, counting has come to its end."""
+        exact = p = np.ascontiguousarray(p)  # a column of a pandas frame may lie across its rows
         if self.resolution and not isinstance(self._way, Grid):
-            exact = p
             if not ((p >= 0) & (p <= 1)).all():
                 return False
             p = np.floor(p / self.resolution + 0.5) * self.resolution
@@ -140,7 +140,8 @@ class Counter:
         """The predictor of the rows, of which there must be one; counting has come to its end."""
         if isinstance(self._way, Words):
             self._way.sort()
-            if self._heap is None and not (self._free and too_many(self._way.distinct())):
+            many = self._free and too_many(self.rows) and too_many(self._way.distinct())
+            if self._heap is None and not many:
                 return self._way.predictor(most_moved(self._moved, self.rows, self.rows, self.resolution))
         if not isinstance(self._way, Grid):
             self._count(self._way)

@@ -17,6 +17,8 @@ WordArray = NDArray[np.uint64]
 OutcomeArray = NDArray[np.uint8]
 
 _ONE = np.uint64(1)
+_CERTAIN = np.array(1.0).view(np.uint64)
+"""The bits of 1: those of numbers from 0 to 1 are no greater, those of all others are, and those of -0.0."""
 BLOCK = 1 << 16
 _QUICK = 1 << 18
 """Up to so many words numpy counts them sooner than compiled code is loaded."""
@@ -49,12 +51,12 @@ class Words:
     def add(self, p: FloatArray, y: OutcomeArray) -> int:
         """Pack these rows, up to the limit or the first that is not sound, and say how many.  O(n)."""
         p, y = p[: self.limit - self.rows], y[: self.limit - self.rows]
-        sound = (p >= 0) & (p <= 1) & (y <= 1)
-        taken = len(p) if sound.all() else int(np.argmin(sound))
-        here = self.memory[self.rows : self.rows + taken]
-        np.add(p[:taken], 0.0, out=here)  # -0.0 is 0.0
-        words = here.view(np.uint64)
-        words <<= _ONE
+        bits, taken = p.view(np.uint64), len(p)
+        if not taken or bits.max() > _CERTAIN or y.max() > 1:  # or a -0.0, whose sign the shift will drop
+            sound = (p >= 0) & (p <= 1) & (y <= 1)
+            taken = len(p) if sound.all() else int(np.argmin(sound))
+        words = self.memory[self.rows : self.rows + taken].view(np.uint64)
+        np.left_shift(bits[:taken], _ONE, out=words)
         words |= y[:taken]
         self.rows += taken
         return taken
@@ -84,30 +86,26 @@ class Words:
             block = words[begin : begin + BLOCK]
             yield (block >> _ONE).view(np.float64), (block & _ONE).astype(np.uint8)
 
-    def tally(self) -> Tally:
-        """The rows counted by prediction, once sorted, in memory of their own.  O(n)."""
+    def tally(self, total: float = 1.0) -> Tally:
+        """The rows counted by prediction, once sorted, and divided by a total.  O(n).
+
+        Counts overwrite the words, so that what they make is all that is in memory at the end.
+        """
         if self.rows <= _QUICK:
             p, y = (self.packed >> _ONE).view(np.float64), (self.packed & _ONE).astype(np.float64)
             starts = run_starts(p)
-            return Tally(p[starts], np.diff(starts, append=len(p)).astype(np.float64), np.add.reduceat(y, starts))
-        return self._counted(np.empty(self.rows))
-
-    def predictor(self, moved: float) -> Predictor:
-        """The predictor of these rows, once sorted, which were moved so far on average.
-
-        Words are overwritten by what they make, so that the result is all that is in memory at the end.  O(n).
-        """
-        part = self.tally() if self.rows <= _QUICK else self._counted(self.memory)
-        for counts in (part.weight, part.positive):
-            counts /= self.rows
-        for array in (part.p, part.weight, part.positive):
-            array.flags.writeable = False  # and so the predictor takes it as it is
-        rows = self.rows
-        return Predictor(part.p, part.weight, part.positive, rows=rows, effective_rows=float(rows), moved=moved)
-
-    def _counted(self, memory: FloatArray) -> Tally:
-        weight, positive = np.empty(self.rows), np.empty(self.rows)
-        values = count_words.on(self.rows)(self.packed, memory, weight, positive)
+            weight, positive = np.diff(starts, append=len(p)).astype(np.float64), np.add.reduceat(y, starts)
+            return Tally(p[starts], weight / total, positive / total)
+        memory, weight, positive = self.memory, np.empty(self.rows), np.empty(self.rows)
+        values = count_words.on(self.rows)(self.packed, memory, weight, positive, total)
         for array in (memory, weight, positive):
             array.resize(values, refcheck=False)  # in place
         return Tally(memory, weight, positive)
+
+    def predictor(self, moved: float) -> Predictor:
+        """The predictor of these rows, once sorted, which were moved so far on average.  O(n)."""
+        rows = float(self.rows)
+        part = self.tally(rows)
+        for array in (part.p, part.weight, part.positive):
+            array.flags.writeable = False  # and so the predictor takes it as it is
+        return Predictor(part.p, part.weight, part.positive, rows=self.rows, effective_rows=rows, moved=moved)
