@@ -33,8 +33,10 @@ bench: .venv/installed-bench
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz
 
+# Where the statements of the paper and the exact measures are held against definitions and oracles.
+NIGHTLY := theorems guarantees online_exact worst envelope decisions measures_decision smoothing smoothed noise
 nightly: .venv/installed-dev
-	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly tests/test_theorems.py tests/test_guarantees.py tests/test_online_exact.py tests/test_worst.py
+	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly $(NIGHTLY:%=tests/test_%.py)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -4,9 +4,9 @@ python -m benchmarks.engines                                    # or: --rows 8 f
 
 Each engine runs in a process of its own, which imports it, reads a small file once to warm up, and then the large one,
 up to three times in ten seconds; the least CPU time counts.  CPU seconds and the peak of memory are those of that
-process and what it started (Spark's JVM included), as Linux tells them in /proc.  Ratios are of CPU seconds, which
-other work on the machine disturbs least.  The goals: rounded predictions within 3 times the scan in DuckDB and Polars,
-continuous ones within twice a packed sort in numpy.
+process and what it started (Spark's JVM included), as Linux tells them in /proc.  Ratios are of seconds and of CPU
+seconds, which other work on the machine disturbs least.  The goals: rounded predictions within 3 times the scan in
+DuckDB and Polars, continuous ones within twice a packed sort in numpy.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,20 +72,20 @@ def with_pandas(file: str) -> Callable[[], object]:
     return lambda: tc.read(pd.read_parquet(file), "p", "y")
 
 
-def with_dask(file: str) -> Callable[[], object]:
+def with_dask(file: str, resolution: float | None = None) -> Callable[[], object]:
     import dask.dataframe as dd
 
-    return lambda: tc.read(dd.read_parquet(file), "p", "y")
+    return lambda: tc.read(dd.read_parquet(file), "p", "y", resolution=resolution)
 
 
-def with_spark(file: str) -> Callable[[], object]:
+def with_spark(file: str, resolution: float | None = None) -> Callable[[], object]:
     from pyspark.sql import SparkSession
 
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     builder: Any = SparkSession.builder
     spark = builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.memory", "4g")
     session = spark.getOrCreate()
-    return lambda: tc.read(session.read.parquet(file), "p", "y")
+    return lambda: tc.read(session.read.parquet(file), "p", "y", resolution=resolution)
 
 
 ENGINES: dict[str, Callable[[str], Callable[[], object]]] = {
@@ -96,7 +97,9 @@ ENGINES: dict[str, Callable[[str], Callable[[], object]]] = {
     "pyarrow": with_pyarrow,
     "pandas": with_pandas,
     "dask": with_dask,
+    "dask, 2^-16": partial(with_dask, resolution=2**-16),
     "spark": with_spark,
+    "spark, 2^-16": partial(with_spark, resolution=2**-16),
 }
 
 
@@ -110,28 +113,32 @@ def main() -> None:
     if options.work:
         work(*options.work)
         return
-    console = Console()
+    console = Console(width=120)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for shape in ("rounded", "continuous"):
             small, large = write(folder, shape, 10**4), write(folder, shape, 10**options.rows)
             size = os.path.getsize(large) / 1e6
             table = Table(title=f"10^{options.rows} rows, {shape} predictions, {size:,.0f} MB of Parquet")
-            for header in ("engine", "seconds", "CPU seconds", "peak MB", "× scan", "× packed sort", "values"):
-                table.add_column(header, justify="left" if header == "engine" else "right")
-            baseline: dict[str, float] = {}
+            headers = ("seconds", "CPU seconds", "peak MB", "× scan", "CPU × scan", "× sort", "CPU × sort", "values")
+            table.add_column("engine")
+            for header in headers:
+                table.add_column(header, justify="right")
+            yardsticks: list[dict[str, float]] = []
             for engine in ["scan", "packed sort", *options.engines]:
                 figures = measured(engine, small, large)
                 if figures is None:
                     table.add_row(engine, "failed")
                     continue
-                baseline.setdefault(engine, figures["cpu"])
+                if len(yardsticks) < 2:
+                    yardsticks.append(figures)
+                ratios = [f"{figures[time] / one[time]:.1f}" for one in yardsticks for time in ("seconds", "cpu")]
                 table.add_row(
                     engine,
                     f"{figures['seconds']:.2f}",
                     f"{figures['cpu']:.2f}",
                     f"{figures['peak']:,.0f}",
-                    f"{figures['cpu'] / baseline['scan']:.1f}",
-                    f"{figures['cpu'] / baseline['packed sort']:.1f}" if "packed sort" in baseline else "",
+                    *ratios,
+                    *[""] * (4 - len(ratios)),
                     f"{figures['values']:,.0f}" if figures["values"] else "",
                 )
             console.print(table)
