@@ -22,7 +22,8 @@ from trustcal.forecasters.adversaries import duel, walk
 from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
 from trustcal.forecasters.known import MEASURES
 from trustcal.forecasters.presets import PRESETS, preset, proved
-from trustcal.forecasters.rates import contestants, rate
+from trustcal.forecasters.rates import contestants, proved_and_played, rate
+from trustcal.guarantees import Bound
 from trustcal.instances import Sequence
 from trustcal.report.arena import arena_html, arena_page, plot_rates, save_picture
 from trustcal.report.console import plain_text
@@ -269,6 +270,26 @@ def test_table_and_picture(name: str, tmp_path: Path) -> None:
     assert html.count("<svg") == 1
     assert 'href="http' not in html
     assert "src=" not in html
+
+
+def test_what_is_proved_is_held_against_every_game(tmp_path: Path) -> None:
+    plan = part(
+        preset("paper", (20, 400), 2), ("calibrated (Foster)", "elementary", "running mean"), ("fair coin", "drift")
+    )
+    played = run(plan, tmp_path, workers=1)
+    compared = list(proved_and_played(plan, played))
+    assert {game.contestant for game, _, _ in compared} == {"calibrated (Foster)", "elementary"}
+    assert all(error <= bound.value for _, bound, error in compared)
+    assert all(not bound.vacuous for _, bound, _ in compared)
+    text = " ".join(plain_text(lambda frame: arena_page(plan, played, ("ece",), frame), 160).split())
+    assert f"{len(compared)} proved bounds were compared with single games, and none exceeded. The nearest:" in text
+    bold = replace(plan, proved=lambda contestant, horizon: (Bound("ECE", 1e-9, "a mistake", proved=False),))
+    text = " ".join(plain_text(lambda frame: arena_page(bold, played, ("ece",), frame), 160).split())
+    assert "24 proved bounds were compared with single games, and 24 exceeded." in text
+    none = replace(plan, proved=lambda contestant, horizon: ())
+    assert "Nothing is proved of these games." in plain_text(
+        lambda frame: arena_page(none, played, ("ece",), frame), 160
+    )
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

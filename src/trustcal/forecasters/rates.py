@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.forecasters.arena import Played
+from trustcal.forecasters.arena import Game, Plan, Played
 from trustcal.forecasters.known import MEASURES, Measure
+from trustcal.guarantees import Bound
 
 _RESAMPLES = 999
 
@@ -72,6 +73,20 @@ def rate(played: Sequence[Played], contestant: str, measure: Measure, rng: np.ra
         float(low),
         float(high),
     )
+
+
+def proved_and_played(plan: Plan, played: Sequence[Played]) -> Iterator[tuple[Game, Bound, float]]:
+    """Every game with each bound proved of its contestant that says something, and the error the game ended with.
+
+    Bounds on randomised contestants hold in expectation: now and then a single game may exceed one.
+    """
+    names = {title: measure for measure, title in MEASURES.items()}
+    whole = {(one.game.contestant, one.game.horizon) for one in played}
+    bounds = {key: [bound for bound in plan.guarantees(*key) if not bound.vacuous] for key in whole}
+    for one in played:
+        for bound in bounds[one.game.contestant, one.game.horizon]:
+            if bound.quantity in names:
+                yield one.game, bound, getattr(one.scores[-1], names[bound.quantity])
 
 
 def contestants(played: Sequence[Played]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.forecasters.known import MEASURES, Measure
-from trustcal.forecasters.rates import Rate, contestants, rate
+from trustcal.forecasters.rates import Rate, contestants, proved_and_played, rate
 from trustcal.report.console import plain_text
 from trustcal.writing import atomically
 
@@ -43,7 +43,7 @@ def arena_page(plan: Plan, played: Sequence[Played], measures: Sequence[Measure]
         parts += [table, Text(_known(plan, measure), style="dim"), ""]
         if len(plan.horizons) > 1:
             parts += [_slopes(played, measure, frame), ""]
-    return Group(*parts[:-1])
+    return Group(*parts, Text(_kept(plan, played)))
 
 
 def _slopes(played: Sequence[Played], measure: Measure, frame: Box) -> Table:
@@ -132,6 +132,20 @@ def _proved(plan: Plan, one: Rate) -> str:
     bounds = plan.guarantees(one.contestant, one.horizons[-1])
     values = [bound.value for bound in bounds if bound.quantity == MEASURES[one.measure] and not bound.vacuous]
     return f"{min(values):.4f}" if values else ""
+
+
+def _kept(plan: Plan, played: Sequence[Played]) -> str:
+    """Whether any game exceeded what is proved of it."""
+    compared = list(proved_and_played(plan, played))
+    if not compared:
+        return "Nothing is proved of these games."
+    exceeded = sum(error > bound.value for _, bound, error in compared)
+    game, bound, error = max(compared, key=lambda one: one[2] / one[1].value)
+    return (
+        f"{len(compared):,} proved bounds were compared with single games, and {exceeded or 'none'} exceeded. The "
+        f"nearest: {bound.quantity} ≤ {bound.value:.4f} of {game.contestant} at T = {game.horizon:,}, of which "
+        f"{game.adversary} reached {error / bound.value:.0%}."
+    )
 
 
 def _known(plan: Plan, measure: Measure) -> str:
