@@ -97,7 +97,7 @@ class Words:
             weight, positive = np.diff(starts, append=len(p)).astype(np.float64), np.add.reduceat(y, starts)
             return Tally(p[starts], weight / total, positive / total)
         memory, weight, positive = self.memory, np.empty(self.rows), np.empty(self.rows)
-        values = count_words.on(self.rows)(self.packed, memory, weight, positive, total)
+        values = count_words.compiled(self.packed, memory, weight, positive, total)
         for array in (memory, weight, positive):
             array.resize(values, refcheck=False)  # in place
         return Tally(memory, weight, positive)
