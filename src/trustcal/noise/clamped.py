@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from math import e, inf, log, pi, sqrt
+from math import e, erfc, inf, log, pi, sqrt
 from typing import Self, final
 
 import numpy as np
-from scipy.special import erf, erfcx, log_ndtr, ndtr, ndtri
+import scipy  # loads scipy.special, which is slow to import, when it is first named
 
 from trustcal.noise.exact import bell, exponential
 from trustcal.noise.mechanism import Atoms, Displacement, FloatArray, Noise, Target, optimal, positive
@@ -222,35 +222,40 @@ class ClampedGaussian(ClampedNoise):
         """The scale that minimises √(2/π)·(s + eps/s) (ECE), and κs + 2eps/(√(2π)s) (CDL) or half the second term
         (decision loss), where κ = 2·max x·Φ(−x) = 0.33994…
         """
-        kappa = 2 * _GAUSSIAN_TIPPING_POINT * float(ndtr(-_GAUSSIAN_TIPPING_POINT))
+        kappa = _GAUSSIAN_TIPPING_POINT * erfc(_GAUSSIAN_TIPPING_POINT / _ROOT_2)
         ratio = 1 / sqrt(_ROOT_2PI * kappa)
         return cls(optimal(eps, target, ece=1.0, cdl=_ROOT_2 * ratio, decision_loss=ratio))
+
+    def decision_displacement(self) -> float:
+        """K = 2·max over x ≤ 1/2 of x·Φ(−x/scale)."""
+        x = min(self._tipping_point(), 0.5)
+        return x * erfc(x / (_ROOT_2 * self.scale))
 
     def tv_slope(self) -> float:
         """1/(√(2π)·scale)."""
         return 1 / (_ROOT_2PI * self.scale)
 
     def _tv(self, b: FloatArray, q: FloatArray) -> FloatArray:
-        return np.asarray(erf((q - b) / (2 * _ROOT_2 * self.scale)))
+        return np.asarray(scipy.special.erf((q - b) / (2 * _ROOT_2 * self.scale)))
 
     def _tail(self, y: FloatArray) -> FloatArray:
-        return np.asarray(ndtr(-y / self.scale))
+        return np.asarray(scipy.special.ndtr(-y / self.scale))
 
     def _log_tail(self, y: FloatArray) -> FloatArray:
-        return np.asarray(log_ndtr(-y / self.scale))
+        return np.asarray(scipy.special.log_ndtr(-y / self.scale))
 
     def _hazard_at_1(self) -> float:
-        return sqrt(2 / pi) / (self.scale * float(erfcx(1 / (_ROOT_2 * self.scale))))
+        return sqrt(2 / pi) / (self.scale * float(scipy.special.erfcx(1 / (_ROOT_2 * self.scale))))
 
     def _line_density(self, x: FloatArray, q: FloatArray) -> FloatArray:
         return bell(x, q, self.scale) / (_ROOT_2PI * self.scale)
 
     def _line_quantile(self, u: FloatArray) -> FloatArray:
-        return np.asarray(self.scale * ndtri(u))
+        return np.asarray(self.scale * scipy.special.ndtri(u))
 
     def _mean_excess(self, a: FloatArray) -> FloatArray:
         z = a / self.scale
-        return np.asarray(a * ndtr(-z) - self.scale / _ROOT_2PI * np.expm1(-z * z / 2))
+        return np.asarray(a * scipy.special.ndtr(-z) - self.scale / _ROOT_2PI * np.expm1(-z * z / 2))
 
     def _tipping_point(self) -> float:
         return _GAUSSIAN_TIPPING_POINT * self.scale

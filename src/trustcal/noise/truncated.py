@@ -15,11 +15,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import exp, log, pi, sqrt
+from math import erf, erfc, exp, log, pi, sqrt
 from typing import Self, final
 
 import numpy as np
-from scipy.special import erf, erfc, erfinv, gammainc, log_ndtr, ndtr, ndtri
+import scipy  # loads scipy.special, which is slow to import, when it is first named
 
 from trustcal.noise.exact import bell, exponential
 from trustcal.noise.mechanism import (
@@ -158,7 +158,7 @@ class TruncatedLaplace(TruncatedNoise):
 
     def _mean_displacement(self, q: FloatArray) -> FloatArray:
         # gammainc(2, a) = 1 − (1 + a)·exp(−a), without its cancellation
-        left, right = (gammainc(2, side / self.scale) for side in (q, 1 - q))
+        left, right = (scipy.special.gammainc(2, side / self.scale) for side in (q, 1 - q))
         return np.asarray(self.scale * (left + right) / self._normaliser(q))
 
     def _above(self, mu: float) -> float:
@@ -222,29 +222,37 @@ class TruncatedGaussian(TruncatedNoise):
 
     def _normaliser(self, q: FloatArray) -> FloatArray:
         """2·Pr[0 ≤ q + Y ≤ 1]."""
-        return np.asarray(erf(q / (_ROOT_2 * self.scale)) + erf((1 - q) / (_ROOT_2 * self.scale)))
+        below, above = self._sides(q)
+        return np.asarray(below + above)
+
+    def _sides(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """2·Pr[0 ≤ q + Y ≤ q] and 2·Pr[q ≤ q + Y ≤ 1]."""
+        width = _ROOT_2 * self.scale
+        return scipy.special.erf(q / width), scipy.special.erf((1 - q) / width)
 
     def _density(self, x: FloatArray, q: FloatArray) -> FloatArray:
         return 2 * bell(x, q, self.scale) / (_ROOT_2PI * self.scale * self._normaliser(q))
 
     def _cdf(self, x: FloatArray, q: FloatArray) -> FloatArray:
-        reached = erf(q / (_ROOT_2 * self.scale)) + erf((x - q) / (_ROOT_2 * self.scale))
+        reached = scipy.special.erf(q / (_ROOT_2 * self.scale)) + scipy.special.erf((x - q) / (_ROOT_2 * self.scale))
         return np.asarray(reached / self._normaliser(q))
 
     def _log_cdf(self, x: FloatArray, q: FloatArray) -> FloatArray:
         # Far out the difference of two tails is taken of their logarithms, near the mode that of error functions.
         with np.errstate(divide="ignore", invalid="ignore"):
-            end, tail = log_ndtr(-q / self.scale), log_ndtr((x - q) / self.scale)
+            end, tail = scipy.special.log_ndtr(-q / self.scale), scipy.special.log_ndtr((x - q) / self.scale)
             far = tail + np.log(-np.expm1(end - tail)) + log(2) - np.log(self._normaliser(q))
             return np.where(q - x > self.scale, far, np.log(self._cdf(x, q)))
 
     def _quantile(self, u: FloatArray, q: FloatArray) -> FloatArray:
-        below, above = erf(q / (_ROOT_2 * self.scale)), erf((1 - q) / (_ROOT_2 * self.scale))
+        below, above = self._sides(q)
         d = u * (below + above) - below  # = 2·Pr[q + Y ≤ x] − 1
         # Where |d| is large, the mass beyond x keeps the digits that 1 − |d| would lose.
         far, left = np.abs(d) > 0.5, d < 0
-        beyond = ndtr(-np.where(left, q, 1 - q) / self.scale) + np.where(left, u, 1 - u) * (below + above) / 2
-        size = np.where(far, -ndtri(beyond), _ROOT_2 * erfinv(np.where(far, 0.0, np.abs(d))))
+        outside = scipy.special.ndtr(-np.where(left, q, 1 - q) / self.scale)
+        beyond = outside + np.where(left, u, 1 - u) * (below + above) / 2
+        near = _ROOT_2 * scipy.special.erfinv(np.where(far, 0.0, np.abs(d)))
+        size = np.where(far, -scipy.special.ndtri(beyond), near)
         return np.asarray(np.clip(q + np.copysign(self.scale * size, d), 0, 1))
 
     def _mean_displacement(self, q: FloatArray) -> FloatArray:
@@ -253,7 +261,7 @@ class TruncatedGaussian(TruncatedNoise):
 
     def _above(self, mu: float) -> float:
         z, end = mu / (_ROOT_2 * self.scale), 1 / (_ROOT_2 * self.scale)
-        return float((erf(end) - erf(z)) / erf(end)) if z < 1 else float((erfc(z) - erfc(end)) / erf(end))
+        return (erf(end) - erf(z)) / erf(end) if z < 1 else (erfc(z) - erfc(end)) / erf(end)
 
     def _crossing(self, b: FloatArray, q: FloatArray) -> FloatArray:
         shift = np.zeros(np.broadcast_shapes(b.shape, q.shape))
