@@ -1,8 +1,19 @@
-"""The kernel decorator: one source, two ways to run it, the same bits."""
+"""The kernel decorator: one source, three ways to run it, the same bits."""
+
+from typing import NamedTuple
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trustcal.kernels import WORTH_COMPILING, kernel
+
+
+class Sums(NamedTuple):
+    """Running sums, and the last of them."""
+
+    values: np.ndarray
+    total: float
 
 
 @kernel
@@ -18,10 +29,59 @@ def weighted(values: np.ndarray, by: float = 1.0) -> float:
     return total
 
 
+@kernel
+def squares(values: np.ndarray) -> Sums:
+    sums, total = np.empty(len(values)), 0.0
+    for i in range(len(values)):
+        total += square(values[i])
+        sums[i] = total
+    return Sums(sums, total)
+
+
+@kernel
+def last(sums: Sums, table: np.ndarray) -> float:
+    return float(sums.values[len(sums.values) - 1] - sums.total + table[0, 1])
+
+
+@kernel
+def halve(values: np.ndarray, small: np.ndarray) -> None:
+    for i in range(len(values)):
+        values[i] *= 0.5
+        small[i] = values[i] < 1.0
+
+
 def test_a_kernel_gives_the_same_bits_compiled() -> None:
     x = np.random.default_rng(0).random(1000)
     assert weighted.on(WORTH_COMPILING - 1) is weighted.function
     assert weighted.on(WORTH_COMPILING) is weighted.compiled
     assert weighted.on(1) is weighted.compiled  # it is there, so it is used
-    assert weighted(x) == weighted.compiled(x)
-    assert weighted(x, 3.0) == weighted.compiled(x, 3.0)
+    assert weighted(x) == weighted.function(x) == weighted.compiled(x)
+    assert weighted(x, 3.0) == weighted.function(x, 3.0) == weighted.function(x, by=3.0) == weighted.compiled(x, 3.0)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1))
+def test_arrays_come_back_as_arrays_also_in_named_tuples(given: list[float]) -> None:
+    values = np.array(given)
+    values.flags.writeable = False
+    plain, source, compiled = squares.function(values), squares(values), squares.compiled(values)
+    assert isinstance(plain, Sums)
+    assert isinstance(plain.values, np.ndarray)
+    assert type(plain.total) is float
+    assert plain.values.tobytes() == source.values.tobytes() == compiled.values.tobytes()
+    assert last.function(plain, np.eye(2)) == last(source, np.eye(2)) == 0.0
+
+
+def test_what_is_written_into_an_argument_is_written_for_the_caller() -> None:
+    for run in (halve.function, halve.source, halve.compiled):
+        values, small = np.arange(6.0), np.zeros(3, dtype=np.bool_)
+        run(values[::-2], small)
+        assert values.tolist() == [0, 0.5, 2, 1.5, 4, 2.5]
+        assert small.tolist() == [False, False, True]
+
+
+def test_a_division_by_zero_is_infinite_in_all_versions() -> None:
+    x = np.array([1.0, 0.0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for run in (weighted.function, weighted.source, weighted.compiled):
+            assert run(x[:1], 0.0 * x[0]) == np.inf
+            assert np.isnan(run(x[1:], 0.0 * x[0]))

@@ -184,7 +184,7 @@ def test_any_guess_is_certified_on_its_side_of_the_truth(seed: int) -> None:
 
 
 def test_compiled_code_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    versions = (lambda kernel, _: kernel.function, lambda kernel, _: kernel.compiled)
+    versions = (lambda kernel, _: kernel.source, lambda kernel, _: kernel.function, lambda kernel, _: kernel.compiled)
     for seed in range(40):
         q = degenerate_predictor(np.random.default_rng(seed), 60)
         z = np.union1d(q.p, [0.0, 1.0])
@@ -198,7 +198,15 @@ def test_compiled_code_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> N
             low = certificates.lower_certificate.on(1)(z, w0, w1, found.r0.copy(), found.r1.copy())
             up = certificates.upper_certificate.on(1)(z, w0, w1, found.law.copy())
             results.append((*(array.tobytes() for array in found[:3]), *found[3:], low, up))
-        assert results[0] == results[1], seed
+        assert results[0] == results[1] == results[2], seed
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1)), min_size=1, max_size=12, unique_by=lambda pair: pair[0]))
+def test_the_slope_excess_is_the_worst_over_all_pairs(pairs: list[tuple[float, float]]) -> None:
+    z, r = np.array(sorted(pairs)).T
+    worst = (np.abs(r[:, None] - r) - np.abs(z[:, None] - z)).max()
+    for version in (certificates.slope_excess, certificates.slope_excess.function, certificates.slope_excess.compiled):
+        assert version(z, r) == pytest.approx(worst, abs=4e-16)
 
 
 def test_a_million_values() -> None:

@@ -40,27 +40,39 @@ ROUNDING = 2.0**-48
 @kernel
 def lower_certificate(z: FloatArray, w0: FloatArray, w1: FloatArray, r0: FloatArray, r1: FloatArray) -> float:
     """A lower bound of the distance to calibration.  Clips r0 to ±z and r1 to ±(1 − z), in place."""
-    n = len(z)
-    value = error = excess0 = excess1 = violation = 0.0
-    lowest0 = lowest1 = 2.0  # of r − z so far, and the highest r + z: Lipschitz excess over all pairs in one pass
-    highest0 = highest1 = -2.0
-    for i in range(n):
+    value = error = violation = before = falling = 0.0
+    for i in range(len(z)):
         x = z[i]
         a = min(max(r0[i], -x), x)
         c = min(max(r1[i], x - 1.0), 1.0 - x)
+        r0[i], r1[i] = a, c
         value, error = plus(value, error, w0[i] * a + w1[i] * c)
-        lowest0, highest0 = min(lowest0, a - x), max(highest0, a + x)
-        lowest1, highest1 = min(lowest1, c - x), max(highest1, c + x)
-        excess0 = max(excess0, (a - x) - lowest0, highest0 - (a + x))
-        excess1 = max(excess1, (c - x) - lowest1, highest1 - (c + x))
         violation = max(violation, (1.0 - x) * a + x * c)
         if i > 0:
-            rising, falling = a - x, r1[i - 1] + z[i - 1]
-            b = min(max(0.25 * (1.0 - rising + falling), z[i - 1]), x)
+            rising = a - x
+            b = min(max(0.25 * (1.0 - rising + falling), before), x)
             violation = max(violation, (1.0 - b) * (rising + b) + b * (falling - b))
-        r0[i], r1[i] = a, c
+        before, falling = x, c + x
     total0, total1 = compensated_total(w0), compensated_total(w1)
+    excess0, excess1 = slope_excess(z, r0), slope_excess(z, r1)
     return value - violation * (total0 + total1) - excess0 * total0 - excess1 * total1 - ROUNDING
+
+
+@kernel
+def slope_excess(z: FloatArray, r: FloatArray) -> float:
+    """How much r exceeds the slope 1: the largest |r(z) − r(z')| − |z − z'| of all pairs, in one pass."""
+    lowest, highest, worst = 2.0, -2.0, 0.0  # of r − z and r + z so far
+    for i in range(len(z)):
+        low, high = r[i] - z[i], r[i] + z[i]
+        if low < lowest:
+            lowest = low
+        elif low - lowest > worst:
+            worst = low - lowest
+        if high > highest:
+            highest = high
+        elif highest - high > worst:
+            worst = highest - high
+    return worst
 
 
 @kernel
@@ -119,5 +131,6 @@ def monotone_coupling(
                 room -= mass
                 k += 1
     outcome = np.zeros(k, dtype=np.int8)
-    outcome[zeros:] = 1
+    for i in range(zeros, k):
+        outcome[i] = 1
     return start[:k], outcome, end[:k], moved[:k]
