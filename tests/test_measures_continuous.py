@@ -17,7 +17,7 @@ from tests.oracles import smcal_by_linear_programming
 from tests.reference import FINITE_PREDICTORS, law
 from tests.strategies import predictors
 from trustcal import Predictor
-from trustcal.kernels.isotonic import smooth_error
+from trustcal.kernels.isotonic import smooth_error, smooth_error_value
 from trustcal.measures.continuous import SmcalWitness
 
 
@@ -110,10 +110,19 @@ def test_movement_adds_up(q: Predictor, cells: int) -> None:
 @given(predictors(max_values=20))
 def test_compiled_code_gives_the_same_bits(q: Predictor) -> None:
     bias = q.bias
-    plain, compiled = smooth_error(q.p, bias), smooth_error.compiled(q.p, bias)
-    assert plain[:2] == compiled[:2]
-    for one, other in zip(plain[2:], compiled[2:], strict=True):
-        assert one.tolist() == other.tolist()
+    source = smooth_error(q.p, bias)
+    for version in (smooth_error.function, smooth_error.compiled):
+        found = version(q.p, bias)
+        assert found[:2] == source[:2]
+        for one, other in zip(found[2:], source[2:], strict=True):
+            assert one.tolist() == other.tolist()
+
+
+@given(predictors(max_values=20))
+def test_the_value_alone_is_that_of_the_upper_certificate(q: Predictor) -> None:
+    for version in (smooth_error_value.source, smooth_error_value.function, smooth_error_value.compiled):
+        assert version(q.p, q.bias) == tc.smcal_witness(q).value
+    assert tc.smcal(q) == tc.smcal_witness(q).value
 
 
 def test_degenerate_predictors_of_all_sizes() -> None:

@@ -22,30 +22,44 @@ FloatArray = NDArray[np.float64]
 @kernel
 def smooth_error(p: FloatArray, bias: FloatArray) -> tuple[float, float, FloatArray, FloatArray]:
     """The values of both certificates, and the certificates: lower, upper, σ at each p, U at each gap."""
-    curve = running_total(bias)
-    sign = -1.0 if curve[-1] < 0.0 else 1.0  # by symmetry, turn the curve so that it ends at or above 0
-    for i in range(len(curve)):
-        curve[i] *= sign
+    curve, sign = turned_curve(bias)
     fit = bounded_isotonic(p, curve)
+    upper = upper_value(p, curve, fit)
     sigma = lipschitz_witness(p, curve, fit)
-    lower, upper = two_values(p, bias, sign, curve, fit, sigma)
+    lower, error = 0.0, 0.0
+    for i in range(len(p)):
+        sigma[i] *= sign
+        lower, error = plus(lower, error, bias[i] * sigma[i])
+    for i in range(len(fit)):
+        fit[i] *= sign
     return lower, upper, sigma, fit
 
 
 @kernel
-def two_values(
-    p: FloatArray, bias: FloatArray, sign: float, curve: FloatArray, fit: FloatArray, sigma: FloatArray
-) -> tuple[float, float]:
-    """Σ c σ and |S_n| + Σ d |S − U|, with corrected sums; turns σ and U back by the sign on the way."""
-    n = len(p)
-    lower, error, upper, upper_error = 0.0, 0.0, curve[n - 1], 0.0
-    for i in range(n):
-        sigma[i] *= sign
-        lower, error = plus(lower, error, bias[i] * sigma[i])
-        if i < n - 1:
-            upper, upper_error = plus(upper, upper_error, (p[i + 1] - p[i]) * abs(curve[i] - fit[i]))
-            fit[i] *= sign
-    return lower, upper
+def smooth_error_value(p: FloatArray, bias: FloatArray) -> float:
+    """The value of the upper certificate alone, for half the work."""
+    curve, _ = turned_curve(bias)
+    return upper_value(p, curve, bounded_isotonic(p, curve))
+
+
+@kernel
+def turned_curve(bias: FloatArray) -> tuple[FloatArray, float]:
+    """The cumulative biases, by symmetry turned so that they end at or above 0, and the sign that turned them."""
+    curve = running_total(bias)
+    sign = -1.0 if curve[len(curve) - 1] < 0.0 else 1.0
+    for i in range(len(curve)):
+        curve[i] *= sign
+    return curve, sign
+
+
+@kernel
+def upper_value(p: FloatArray, curve: FloatArray, fit: FloatArray) -> float:
+    """|S_n| + Σ d |S − U|, with corrected sums."""
+    upper: float = curve[len(curve) - 1]
+    error = 0.0
+    for i in range(len(fit)):
+        upper, error = plus(upper, error, (p[i + 1] - p[i]) * abs(curve[i] - fit[i]))
+    return upper
 
 
 @kernel

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.cells import checked_count
-from trustcal.kernels.isotonic import smooth_error
+from trustcal.kernels.isotonic import smooth_error, smooth_error_value
 from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
@@ -60,7 +60,8 @@ def smcal(
 
     O(n log n), in practice a few sorts.
     """
-    return smcal_witness(as_predictor(y_true, y_prob, sample_weight)).value
+    q = as_predictor(y_true, y_prob, sample_weight)
+    return float(smooth_error_value.on(len(q))(q.p, q.bias))
 
 
 def smcal_witness(q: Predictor) -> SmcalWitness:
@@ -131,11 +132,11 @@ def ssce_estimate(q: Predictor, *, samples: int = 100, rng: np.random.Generator 
         raise ValueError("subsets need rows that count alike, but these have different weights. Leave the weights out.")
     zeros, ones = counts
     generator = np.random.default_rng(rng)
-    measured = smooth_error.on(samples * len(q))
+    measured = smooth_error_value.on(samples * len(q))
     errors = np.empty(samples)
     for i in range(samples):
         kept_zeros, kept_ones = generator.binomial(zeros, 0.5), generator.binomial(ones, 0.5)
-        errors[i] = measured(q.p, (q.p * (kept_zeros + kept_ones) - kept_ones) / q.rows)[1]
+        errors[i] = measured(q.p, (q.p * (kept_zeros + kept_ones) - kept_ones) / q.rows)
     return SsceEstimate(float(errors.mean()), float(errors.std(ddof=1)) / sqrt(samples), samples)
 
 
