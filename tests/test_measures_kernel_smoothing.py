@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from tests.strategies import predictors
-from trustcal.kernels.gauss import Cells, absolute_integral, level_for, smoothed
+from trustcal.kernels.gauss import Cells, absolute_integral, level_for, polynomial_values, smoothed
 from trustcal.measures.decision import ece
 from trustcal.measures.kernel_smoothing import _fixed_point, smece, smece_curve
 from trustcal.measures.rounding import rounding_effect
@@ -220,6 +220,14 @@ def test_calibrated_predictors_have_none() -> None:
 def test_weights_and_rows_agree() -> None:
     y, p = [0, 1, 1, 0, 1], [0.2, 0.2, 0.7, 0.9, 0.9]
     assert smece(y, p, [1, 2, 1, 1, 3]) == smece(np.repeat(y, [1, 2, 1, 1, 3]), np.repeat(p, [1, 2, 1, 1, 3]))
+
+
+def test_polynomials_at_their_own_places() -> None:
+    rng = np.random.default_rng(0)
+    for rows, degree in ((0, 15), (1, 0), (7, 14), (300, 15)):
+        coefficients, u = rng.normal(size=(rows, degree + 1)), rng.uniform(-0.5, 0.5, rows)
+        expected = [np.polynomial.polynomial.polyval(x, row) for x, row in zip(u, coefficients, strict=True)]
+        np.testing.assert_allclose(polynomial_values(coefficients, u), expected, rtol=0, atol=1e-14)
 
 
 def test_curve() -> None:

@@ -46,7 +46,7 @@ _SIGNS = np.array([(-1.0) ** k for k in range(DEGREE + 1)])
 # A polynomial's integral over its cell and that of its second derivative are sums of its coefficients times these.
 _INTEGRALS: FloatArray = np.where(_K % 2 == 0, _HALVES / (_K + 1), 0.0)
 _BENDS: FloatArray = np.where(_K % 2 == 0, 4 * _K * _HALVES, 0.0)
-_FACTORIAL = np.array([float(factorial(k)) for k in _K])
+_TAYLOR = np.array([[(-1.0) ** k / (factorial(k) * factorial(m)) for m in _K] for k in _K])
 
 
 def _halving(side: float) -> FloatArray:
@@ -178,13 +178,13 @@ def _reached(ids: IntArray, reach: int) -> IntArray:
 def _carriers(rho: float, reach: int) -> FloatArray:
     """The matrices from moments to densities, for each difference from −reach to reach."""
     z = rho * np.arange(-reach, reach + 1)
-    derivative = np.zeros((len(z), 2 * DEGREE + 1))  # ρ^(j+1) φ^(j)(z); beyond DEGREE they count as 0
-    derivative[:, 0] = rho * np.exp(-z * z / 2) / sqrt(2 * pi)
-    derivative[:, 1] = -rho * z * derivative[:, 0]
+    derivative = np.zeros((2 * DEGREE + 1, len(z)))  # ρ^(j+1) φ^(j)(z); beyond DEGREE they count as 0
+    derivative[0] = rho * np.exp(-z * z / 2) / sqrt(2 * pi)
+    z *= -rho
+    derivative[1] = z * derivative[0]
     for j in range(1, DEGREE):
-        derivative[:, j + 1] = -rho * z * derivative[:, j] - rho**2 * j * derivative[:, j - 1]
-    matrices: FloatArray = derivative[:, _K[:, None] + _K] / (_FACTORIAL[:, None] * _FACTORIAL) * _SIGNS[:, None]
-    return matrices
+        derivative[j + 1] = z * derivative[j] - rho**2 * j * derivative[j - 1]
+    return np.asarray(derivative.T[:, _K[:, None] + _K] * _TAYLOR)
 
 
 @final
@@ -234,14 +234,13 @@ def absolute_integral(density: FloatArray) -> AbsoluteIntegral:
 
 def _at_most_one_zero(density: FloatArray, scale: FloatArray) -> AbsoluteIntegral:
     """The same where density' stays within a factor 1/2 … 3/2 of its value at the centre."""
-    derivative = density[:, 1:] * _K[1:]
-    primitive = np.concatenate([np.zeros((len(density), 1)), density / (_K + 1)], axis=1)
+    derivative, primitive = density[:, 1:] * _K[1:], density / (_K + 1)
     middle_slope = density[:, 1]
     zero = np.zeros(len(density))
     for _ in range(6):
         zero = np.clip(zero - polynomial_values(density, zero) / polynomial_values(derivative, zero), -0.5, 0.5)
     ends = np.full_like(zero, -0.5), zero, np.full_like(zero, 0.5)
-    left, right = np.diff([polynomial_values(primitive, end) for end in ends], axis=0)
+    left, right = np.diff([end * polynomial_values(primitive, end) for end in ends], axis=0)
     left_bend, right_bend = np.diff([polynomial_values(derivative, end) for end in ends], axis=0)
     value = np.abs(left) + np.abs(right)
     bend = scale * (np.sign(left) * left_bend + np.sign(right) * right_bend)
@@ -253,9 +252,9 @@ def _at_most_one_zero(density: FloatArray, scale: FloatArray) -> AbsoluteIntegra
 
 
 def polynomial_values(polynomials: FloatArray, u: FloatArray) -> FloatArray:
-    """Each polynomial at its own place, by Horner's rule."""
-    value = polynomials[:, -1].copy()
-    for k in range(polynomials.shape[1] - 2, -1, -1):
-        value *= u
-        value += polynomials[:, k]
-    return value
+    """Each polynomial at its own place."""
+    powers = np.empty_like(polynomials)
+    powers[:, 0] = 1.0
+    powers[:, 1:] = u[:, None]
+    np.multiply.accumulate(powers, axis=1, out=powers)
+    return np.asarray(np.einsum("ij,ij->i", polynomials, powers))
