@@ -396,6 +396,18 @@ def test_audit_command(rain: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["rows"] == 100
 
 
+def test_a_small_file_is_audited_before_compiled_code_would_be_loaded(tmp_path: Path) -> None:
+    outcomes, predictions = np.random.default_rng(0).random((2, 500))
+    rows = [f"{p},{int(u < p)}" for u, p in zip(outcomes, predictions, strict=True)]
+    (tmp_path / "small.csv").write_text("\n".join(["prediction,outcome", *rows]))
+    script = (
+        f"import sys, trustcal.cli\ntrustcal.cli.main({['audit', str(tmp_path / 'small.csv')]})\nprint(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "SmoothECE" in done.stdout
+    assert not {"numba", "scipy.special", "scipy.optimize"} & set(done.stdout.splitlines()[-1].split())
+
+
 def test_demo_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     out = capsys.readouterr().out

@@ -296,15 +296,15 @@ def as_predictor(
     y_true: Predictor | Law | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
 ) -> Predictor:
     """What every measure takes: a predictor as it is, or rows in scikit-learn's order."""
+    if isinstance(y_true, Predictor):
+        if y_prob is not None or sample_weight is not None:
+            raise ValueError("give a Predictor alone, or y_true and y_prob (and sample_weight), but not both.")
+        return y_true
     if isinstance(y_true, Law):
         raise ValueError(
             "this measure needs finitely many prediction values, but after noise there are more. "
             "Put the output on a grid: smooth(q, noise, cells=100)."
         )
-    if isinstance(y_true, Predictor):
-        if y_prob is not None or sample_weight is not None:
-            raise ValueError("give a Predictor alone, or y_true and y_prob (and sample_weight), but not both.")
-        return y_true
     if y_prob is None:
         raise ValueError("y_prob is missing: give a Predictor, or both y_true and y_prob, in this order.")
     return Predictor.from_samples(y_true, y_prob, sample_weight)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -177,6 +176,8 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _demo(_: argparse.Namespace) -> int:
+    from importlib.resources import as_file, files
+
     with as_file(files("trustcal") / "examples" / "census_income.csv") as file:
         print("Naive Bayes on who earns more than $50,000 a year: 16,281 people of the 1994 US census.")
         command = ["audit", str(file), "--prediction", "prediction", "--outcome", "outcome"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from trustcal.inference.rows import Design
 from trustcal.kernels.certificates import lower_certificate, upper_certificate
 from trustcal.kernels.curve import law_left, potentials_along
-from trustcal.kernels.isotonic import smooth_error
+from trustcal.kernels.isotonic import smooth_error_value
 from trustcal.kernels.nodes import nodes_of
 from trustcal.kernels.transport import shot_without_shortfall
 from trustcal.measures.continuous import smcal
@@ -26,8 +26,8 @@ Statistic = Literal["smcal", "dtc", "ece", "cdl", "smece"]
 _MEASURES: dict[Statistic, Callable[[Predictor], float]] = {
     "smcal": smcal, "dtc": dtc, "ece": ece, "cdl": cdl, "smece": smece,
 }  # fmt: skip
-_STEPS = 2
-"""A measure takes some steps a value; below this, plain Python is quicker than loading compiled kernels."""
+_STEPS = 0.6
+"""Of one value in one draw: so plain Python has 33,000 of them, which take about as long as loading numba."""
 CONDITIONAL: tuple[Statistic, ...] = ("ece", "cdl")
 """Measures that condition on single values, and so need cells where values are rare."""
 
@@ -46,7 +46,7 @@ def drawn_values(
     rng: np.random.Generator | int,
 ) -> FloatArray:
     """The statistics of so many draws: a row each.  O(draws · n log n)."""
-    compile_for(statistics, _STEPS * draws * len(design.observed))
+    compile_for(statistics, round(_STEPS * draws * len(design.observed)))
     generator = np.random.default_rng(rng)
     return np.array([values(design, draw(generator), statistics) for _ in range(draws)])
 
@@ -54,7 +54,7 @@ def drawn_values(
 def compile_for(statistics: Sequence[Statistic], steps: int) -> None:
     """Ask for compiled kernels where many draws of few values are worth it, though one draw would not be."""
     if "smcal" in statistics:
-        smooth_error.on(steps)
+        smooth_error_value.on(steps)
     if "dtc" in statistics:
         for part in (nodes_of, shot_without_shortfall, law_left, potentials_along):
             part.on(steps)
