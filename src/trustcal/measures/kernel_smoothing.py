@@ -122,7 +122,7 @@ def _fixed_point(x: FloatArray, c: FloatArray) -> float:
     ece = float(np.abs(c).sum())
     low, high = min(abs(float(c.sum())), ece), ece
     # Were the signs of c random, smECE_σ would be √(Σc² / σ) · 0.42: a good start where sampling noise rules.
-    sigma = min(high, max(low, cbrt(0.18 * float(c @ c))))
+    sigma = min(high, max(low, cbrt(0.18 * float((c * c).sum()))))  # c @ c would wake up BLAS's threads
     settled, cells = 0.0, None
     for step in count(1):
         if high - low <= _WIDTH:
