@@ -5,8 +5,9 @@ where it uses only + − × ÷ and comparisons.  Small inputs run as Python; num
 work takes, is imported when the first large input comes, and what it compiles is kept on disk.
 
 Python reads numbers out of numpy's arrays slowly, and computes with what it finds there, numpy's scalars, even more so.
-So plain kernels see arrays through memory views, which share their memory and whose items are Python's own numbers:
-the same bits, in a third of the time.
+So `on` small inputs a kernel sees vectors through memory views, which share their memory and whose items are Python's
+own numbers: the same bits, in a third of the time.  All it may do with a vector is to index it and ask for its length,
+and all it may ask of numpy is in `_Views`; one that needs more is called as it is, or compiled.
 """
 
 from __future__ import annotations
