@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -126,6 +127,22 @@ def test_bad_input_leaves_what_was_there(
     assert captured.err.count("\n") == 1
     assert out.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.csv", "rain.csv"]
+
+
+def test_remedies_are_those_that_fix_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "in.csv", tmp_path / "out.csv"
+    file.write_text("p,y\n0.5,won\n1.5,lost\n")
+    command = ["fix", str(file), "-o", str(out), "-p", "p"]
+    assert main([*command, "-y", "y"]) == 2
+    refusal = capsys.readouterr().err
+    assert "2 of 2 rows do not: 1 with a prediction above 1, 1 with an outcome that is missing or not 0 or 1" in refusal
+    assert "or leave them out and give eps (--eps)" in refusal
+    with pytest.raises(SystemExit):
+        main(["fix", "--help"])
+    possible = re.findall(r"--[a-z-]+", capsys.readouterr().out)
+    assert set(re.findall(r"--[a-z-]+", refusal)) <= set(possible)
+    file.write_text("p,y\n0.5,won\n0.25,lost\n")
+    assert main([*command, "--eps", "0.1"]) == 0
 
 
 def test_calibrated_rows_need_no_fix(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from trustcal.predictor import Predictor
 from trustcal.smoothing import OnlineSmoother, perturb, smooth
 from trustcal.smoothing.draws import seed_from
 from trustcal.sources import count_rows, read
+from trustcal.sources.faults import FaultError
 from trustcal.sources.passage import Progress
 from trustcal.sources.rewriting import rewrite
 
@@ -111,7 +112,7 @@ def fix_file(
 
     O(n) beyond the reading; constant memory without outcomes.
     """
-    q = None if outcome is None else read(source, prediction=prediction, outcome=outcome)
+    q = None if outcome is None else _measured(source, prediction, outcome)
     if eps is not None:
         distance = eps
     elif q is not None:
@@ -150,6 +151,16 @@ def fix_file(
         after=_quality(read(target_file, prediction=name, outcome=outcome)),
         advice=_advice(before, choice),
     )
+
+
+def _measured(source: str | Path, prediction: str, outcome: str) -> Predictor:
+    """The predictor in the file.  Every row is rewritten, so that none may be left out."""
+    try:
+        return read(source, prediction=prediction, outcome=outcome)
+    except FaultError as error:
+        mended = "Mend them in the file, or take them out."
+        recoded = "Write outcomes as 0 and 1; or leave them out and give eps (--eps), since they only measure."
+        raise ValueError(error.with_remedies(mended, recoded)) from None
 
 
 def _measured_distance(q: Predictor) -> float:

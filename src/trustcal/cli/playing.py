@@ -72,7 +72,12 @@ def _replayed(options: argparse.Namespace) -> dict[str, NDArray[np.float64]] | N
     from hashlib import blake2b
 
     from trustcal.sources import reading, rows_in_order
+    from trustcal.sources.faults import FaultError
 
-    found = reading(options.replay, prediction=options.prediction, outcome=options.outcome)
+    try:
+        found = reading(options.replay, prediction=options.prediction, outcome=options.outcome)
+    except FaultError as error:
+        mended = error.with_remedies("Mend them in the file, or take them out.", "Write outcomes as 0 and 1.")
+        raise ValueError(mended) from None
     outcomes, _ = rows_in_order(options.replay, found)
     return {f"{Path(options.replay).stem} {blake2b(outcomes.tobytes(), digest_size=3).hexdigest()}": outcomes}

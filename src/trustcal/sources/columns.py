@@ -77,7 +77,7 @@ def _obvious(role: str, known: Sequence[str], names: Sequence[str], title: str) 
     if len(found) != 1:
         what = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {_listed(known)}"
         raise ValueError(
-            f"{title}: say which column is the {role}, as in {role}='…': {what}. "
+            f"{title}: say which column is the {role}, by {role}='…' (--{role}): {what}. "
             f"The columns are: {', '.join(map(str, names))}."
         )
     return found[0]

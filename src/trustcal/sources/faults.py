@@ -57,15 +57,35 @@ def swapped(title: str, columns: Columns) -> ValueError:
     )
 
 
-def refusal(title: str, rows: int, faults: Faults, first: Sequence[str]) -> ValueError:
-    """The error for rows at fault: how many of which kind, the first few, and the remedy."""
-    remedies = ["To leave them out, ask for that: drop_invalid=True (--drop-invalid)."]
-    if faults.below or faults.above:
-        remedies.append("Divide percentages by 100; turn scores or logits into probabilities.")
-    if faults.outcome:
-        remedies.append("For other labels than 0 and 1, name the one that counts as 1: positive='…' (--positive).")
+@final
+class FaultError(ValueError):
+    """Rows at fault: how many of which kind, the first few, and the remedies that `read` has."""
+
+    def __init__(self, found: str, faults: Faults) -> None:
+        super().__init__(found, faults)  # what a copy in another process is made of
+        self.found, self.faults = found, faults
+
+    def __str__(self) -> str:
+        return self.with_remedies(
+            "To leave them out, ask for that: drop_invalid=True (--drop-invalid).",
+            "For other labels than 0 and 1, name the one that counts as 1: positive='…' (--positive).",
+        )
+
+    def with_remedies(self, rows: str, labels: str) -> str:
+        """The message with other remedies: for callers that cannot leave rows out, or name the label that counts."""
+        remedies = [self.found, rows]
+        if self.faults.below or self.faults.above:
+            remedies.append("Divide percentages by 100; turn scores or logits into probabilities.")
+        if self.faults.outcome:
+            remedies.append(labels)
+        return " ".join(remedies)
+
+
+def refusal(title: str, rows: int, faults: Faults, first: Sequence[str]) -> FaultError:
+    """The error for rows at fault."""
     examples = f" The first: {'; '.join(first)}." if first else ""
-    return ValueError(
+    return FaultError(
         f"{title}: every row must have a prediction in [0, 1] and an outcome, 0 or 1, but {faults.total:,} of {rows:,} "
-        f"rows do not: {faults}.{examples} {' '.join(remedies)}"
+        f"rows do not: {faults}.{examples}",
+        faults,
     )
