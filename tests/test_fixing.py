@@ -145,6 +145,22 @@ def test_remedies_are_those_that_fix_has(tmp_path: Path, capsys: pytest.CaptureF
     assert main([*command, "--eps", "0.1"]) == 0
 
 
+@pytest.mark.parametrize("options", [[], ["-y", "y"], ["--id", "city"]])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("text", ["city,p,y\nZürich,0.5,1\nBern,0.5,0\n", '{"city":"Zürich","p":0.5,"y":1}\n'])
+def test_what_an_audit_cannot_read_is_not_copied_either(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, suffix: str, options: list[str]
+) -> None:
+    file, out = tmp_path / ("in.csv" if "," in text[:5] else "in.jsonl"), tmp_path / f"out.{suffix}"
+    file.write_bytes(text.encode("latin-1"))
+    assert main(["audit", str(file), "-p", "p", "-y", "y", "--draws", "0"]) == 2
+    assert main(["fix", str(file), "-o", str(out), "-p", "p", "--eps", "0.1", *options]) == 2
+    for refusal in capsys.readouterr().err.splitlines():
+        assert refusal.startswith(f"trustcal: {file} cannot be read: ")
+        assert "utf-8" in refusal.lower()
+    assert not out.exists()
+
+
 def test_calibrated_rows_need_no_fix(tmp_path: Path) -> None:
     file = tmp_path / "coin.csv"
     file.write_text("p,y\n0.5,1\n0.5,0\n")

@@ -77,8 +77,11 @@ def test_every_other_byte_of_a_csv_stays(
     assert rewritten(tmp_path, content) == expected.encode()
 
 
-def test_bytes_that_are_no_utf8_stay(tmp_path: Path) -> None:
-    assert rewritten(tmp_path, b"t,p\n\xe4\xff\x00,0.25\n") == b"t,p,p_safe\n\xe4\xff\x00,0.25,0.75\n"
+def test_only_text_in_utf8_is_copied(tmp_path: Path) -> None:
+    """As in every other command: what was written can be read again."""
+    assert rewritten(tmp_path, b"t,p\n\x7f\x00\xc3\xa4,0.25\n") == b"t,p,p_safe\n\x7f\x00\xc3\xa4,0.25,0.75\n"
+    with pytest.raises(ValueError, match="not utf-8 encoded"):
+        rewritten(tmp_path, b"t,p\n\xe4,0.25\n")
 
 
 fields = st.text(st.sampled_from('a"\n\r,;é |\t0'), max_size=5)

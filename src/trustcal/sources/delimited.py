@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trustcal.kernels.records import FIELDS, ID_END, ID_START, P_END, P_START, PlaceArray, records
 from trustcal.sources.passage import Passage
-from trustcal.sources.streams import Unpacked, packed, unpacked
+from trustcal.sources.streams import Unpacked, decoded, packed, unpacked
 
 FloatArray = NDArray[np.float64]
 
@@ -36,6 +36,7 @@ def rewrite_delimited(source: Path, target: Path, delimiters: str, passage: Pass
         end = places[0, P_END] + len(line) - len(line.removeprefix(_BOM))
         out.write(line[:end] + delimiter.encode() + _field(passage.into, delimiter) + line[end:])
         for data, found in _blocks(source, stream, rest, letter, p, -1 if i is None else i):
+            decoded(source, data)
             _refuse_ragged(passage, found, len(names))
             rows = found if len(names) == 1 else found[found[:, FIELDS] > 0]  # an empty line is no row of two fields
             out.write(_with_field(passage, data, rows, letter, i is not None))

@@ -12,7 +12,7 @@ import numpy as np
 
 from trustcal.sources.delimited import numbers
 from trustcal.sources.passage import Passage
-from trustcal.sources.streams import packed, unpacked
+from trustcal.sources.streams import decoded, packed, unpacked
 
 _CHUNK = 1 << 22
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -34,10 +34,7 @@ def rewrite_json_lines(source: Path, target: Path, passage: Passage) -> None:
     """Copy JSON lines, with the safe prediction right after the prediction of every object."""
     with unpacked(source) as stream, packed(target) as out:
         while lines := stream.lines(_CHUNK):
-            try:
-                texts = [line.decode() for line in lines]
-            except UnicodeDecodeError:
-                raise ValueError(f"{source} cannot be read: it is not utf-8 encoded.") from None
+            texts = [decoded(source, line) for line in lines]
             out.write("".join(_with_member(passage, texts)).encode())
             passage.report(int(passage.rows / stream.share()))
 

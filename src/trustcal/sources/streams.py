@@ -82,6 +82,16 @@ def packed(file: Path) -> Iterator[Any]:
             yield raw
 
 
+def decoded(file: Path, data: bytes) -> str:
+    """The bytes as text, or a refusal: what cannot be read back is not copied either."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{file} cannot be read: it is not utf-8 encoded. Convert it, with iconv for instance."
+        ) from None
+
+
 def _arrow() -> Any:
     try:
         return import_module("pyarrow")
