@@ -16,6 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 ROOMS = [
     "kernels",
+    "arguments",
     "rows",
     "writing",
     "states",

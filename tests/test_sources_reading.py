@@ -35,7 +35,10 @@ def test_columns_are_inferred_and_said() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (["a", "y"], "say which column is the prediction, by prediction='…' \\(--prediction\\): none is called prediction, predicted"),
+        (
+            ["a", "y"],
+            "say which column is the prediction, by prediction='…' \\(--prediction\\): none is called prediction",
+        ),
         (["p", "score", "y"], "'p' and 'score' could both be it. The columns are: p, score, y"),
         (["P", "y"], "say which column is the prediction"),
         (["p", "label", "target"], "say which column is the outcome.*'label' and 'target' could both be it"),

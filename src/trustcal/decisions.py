@@ -21,10 +21,11 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.arguments import as_number, as_numbers, refuse, refuse_other, unit_numbers
 from trustcal.envelope import upper_envelope
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
-from trustcal.rows import real_vector, refuse
+from trustcal.rows import real_vector
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -70,7 +71,7 @@ class DecisionProblem:
         *,
         thresholds: ArrayLike | None = None,
     ) -> None:
-        table = np.array(payoff, dtype=np.float64)
+        table = np.array(as_numbers(payoff, "payoff"))
         if table.ndim != 2 or table.shape[1] != 2 or len(table) == 0:
             raise ValueError(
                 "payoff must have a row per action and two columns, the payoff if y = 0 and if y = 1, "
@@ -80,13 +81,14 @@ class DecisionProblem:
         refuse(~np.isfinite(worse), worse, "payoffs must be finite numbers", "leave out what is never possible")
         if np.abs(table).max() > np.finfo(float).max / 4:
             raise ValueError("payoffs must be so small that their differences are finite. Use larger units.")
-        names = tuple(f"action {a}" for a in range(len(table))) if actions is None else tuple(map(str, actions))
+        given = [f"action {a}" for a in range(len(table))] if actions is None else actions
+        names = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(map(str, given))
         if len(names) != len(table):
-            raise ValueError(f"actions must name the {len(table)} rows of payoff, but holds {len(names)} names.")
+            raise ValueError(f"actions must be {len(table)} names, one for each row of payoff, but is {actions!r}.")
         if thresholds is None:
             changes, responses = upper_envelope(table)
         else:
-            changes, responses = np.array(thresholds, dtype=np.float64), np.arange(len(table))
+            changes, responses = np.array(real_vector(thresholds, "thresholds")), np.arange(len(table))
             _check_thresholds(changes, table)
         for array in (table, changes, responses):
             array.flags.writeable = False
@@ -182,9 +184,7 @@ class DecisionProblem:
 
     def best_response(self, p: ArrayLike) -> IntArray:
         """The index of the action that is best when y = 1 has probability p; at a threshold the lower action."""
-        belief = np.asarray(p, dtype=np.float64)
-        refuse(~((belief >= 0) & (belief <= 1)).ravel(), belief.ravel(), "beliefs must be probabilities in [0, 1]")
-        return self.responses[np.searchsorted(self.thresholds, belief, side="left")]
+        return self.responses[np.searchsorted(self.thresholds, unit_numbers(p, "beliefs"), side="left")]
 
     def score(self, p: ArrayLike, y: ArrayLike) -> FloatArray:
         """The induced proper score S_U(p, y) = U(a*(p), y) (Definition 2.2).
@@ -192,7 +192,7 @@ class DecisionProblem:
         >>> umbrella().score([0.3, 0.8], [1, 1])
         array([0., 1.])
         """
-        outcome, action = np.asarray(y), self.best_response(p)
+        outcome, action = as_numbers(y, "outcomes"), self.best_response(p)
         refuse(~((outcome == 0) | (outcome == 1)).ravel(), outcome.ravel(), "outcomes must be 0 or 1")
         try:
             return self.payoff[action, outcome.astype(np.intp)]
@@ -244,15 +244,16 @@ class DecisionProblem:
         array([[0.5  , 0.5  ],
                [0.269, 0.731]])
         """
-        if not (np.isfinite(rate) and rate >= 0):
+        if not 0 <= as_number(rate) < np.inf:
             raise ValueError(f"rate must be a finite number, 0 or more, not {rate!r}.")
-        belief = np.asarray(p, dtype=np.float64)[..., None]
+        belief = unit_numbers(p, "beliefs")[..., None]
         expected = (1 - belief) * self.payoff[:, 0] + belief * self.payoff[:, 1]
         likelihood = np.exp(rate * (expected - expected.max(axis=-1, keepdims=True)))
         return np.asarray(likelihood / likelihood.sum(axis=-1, keepdims=True))
 
     def soft_value(self, q: Predictor, rate: float) -> float:
         """What the soft response to the predictor earns on average.  O(n·k)."""
+        q = as_predictor(q)
         response = self.soft_response(q.p, rate)
         return float(_earned(response @ self.payoff, q).sum())
 
@@ -261,6 +262,7 @@ class DecisionProblem:
 
         As the rate grows it tends to the swap regret, where no prediction sits on a threshold.
         """
+        q = as_predictor(q)
         best = _earned(self.payoff[self.best_response(q.p_hat)], q).sum()
         return max(0.0, float(best) - self.soft_value(q, rate))
 
@@ -283,9 +285,17 @@ def threshold(mu: float) -> DecisionProblem:
     array([[0.625, 0.   ],
            [0.375, 1.   ]])
     """
-    if not 0 <= mu <= 1:
+    if not 0 <= as_number(mu) <= 1:
         raise ValueError(f"a threshold must lie in [0, 1], not {mu!r}.")
     return DecisionProblem.from_thresholds([mu], [1 / max(mu, 1 - mu)], ["do not act", "act"])
+
+
+def checked_problem(problem: DecisionProblem) -> DecisionProblem:
+    """The decision problem, or a refusal."""
+    refuse_other(
+        "problem", problem, DecisionProblem, "a DecisionProblem, such as umbrella() or DecisionProblem(payoff)"
+    )
+    return problem
 
 
 def _expected(payoff: FloatArray, p: FloatArray) -> FloatArray:

@@ -28,9 +28,10 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.arguments import refuse, several
 from trustcal.cells import End, announced, checked_cells, checked_end
 from trustcal.laws import Law
-from trustcal.rows import checked_classes, checked_law, counted_rows, real_vector, refuse, run_starts, running_sum
+from trustcal.rows import checked_classes, checked_law, counted_rows, real_vector, run_starts, running_sum
 
 FloatArray = NDArray[np.float64]
 
@@ -121,7 +122,7 @@ class Predictor:
 
         O(n·classes + n log n).
         """
-        hit, prediction = checked_classes(y, proba, view, None if classes is None else list(classes))
+        hit, prediction = checked_classes(y, proba, view, None if classes is None else several(classes))
         return cls.from_samples(hit, prediction, sample_weight)
 
     def __len__(self) -> int:

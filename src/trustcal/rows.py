@@ -14,6 +14,8 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.arguments import as_array, refuse
+
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
@@ -185,16 +187,6 @@ def running_sum(values: FloatArray, out: FloatArray) -> None:
         carry = block[-1]
 
 
-def refuse(bad: BoolArray, values: NDArray[Any], rule: str, remedy: str = "") -> None:
-    """Raise, where any entry is bad, the error that every refusal of this package looks like."""
-    if bad.any():
-        first = int(np.argmax(bad))
-        raise ValueError(
-            f"{rule}: {int(bad.sum())} of {len(bad)} rows break this, the first is row {first} (from 0) "
-            f"with {values[first].item()!r}." + (f" {remedy[0].upper()}{remedy[1:]}." if remedy else "")
-        )
-
-
 def checked_rows(
     y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None, names: Sequence[str]
 ) -> tuple[BoolArray, FloatArray, FloatArray | None]:
@@ -253,7 +245,7 @@ def _column(values: ArrayLike, name: str, outcomes: bool = False) -> NDArray[Any
     """One dimension, and a dtype of booleans, integers or floats."""
     if np.ma.isMaskedArray(values):
         values = np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan)
-    array = np.asarray(values)
+    array = as_array(values, name)
     if array.ndim == 0:
         raise ValueError(
             f"{name} must be a column, but is a single {type(values).__name__}. Pass a list, an array or a series."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trustcal.arguments import generator, refuse_other
 from trustcal.auditing.numbers import (
     Group,
     Guarantee,
@@ -21,13 +22,15 @@ from trustcal.auditing.numbers import (
 )
 from trustcal.auditing.pictures import curve, fixed, histogram, movement
 from trustcal.auditing.record import Audit
-from trustcal.decisions import DecisionProblem, threshold
+from trustcal.cells import checked_count
+from trustcal.decisions import DecisionProblem, checked_problem, threshold
 from trustcal.guarantees.choice import best_noise
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import DecisionWitness, cdl_witness, ece
 from trustcal.measures.kernel_smoothing import smece
 from trustcal.measures.transport import dtc, dtc_witness
 from trustcal.noise import Noise
+from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor
 
 if TYPE_CHECKING:
@@ -69,7 +72,9 @@ def audit(
     O(n log n), and with `draws` as many times that.
     """
     q = as_predictor(y_true, y_prob, sample_weight)
-    generator = np.random.default_rng(rng)
+    random = generator(rng)
+    _refuse_others(problem, groups, fix, comparison, reading)
+    checked_count("draws", draws, least=0)
     measured = _pooled(q, cells)
     witness = cdl_witness(measured)
     distance = dtc_witness(q)
@@ -80,7 +85,7 @@ def audit(
         "ece": ece(measured),
         "cdl": witness.value,
     }
-    chance = _inference(q, shown, cells, draws, generator)
+    chance = _inference(q, shown, cells, draws, random)
     promise, noise = _guarantee(distance.upper, chance)
     return Audit(
         rows=q.rows,
@@ -106,9 +111,31 @@ def audit(
         guarantee=promise,
         fix=None if (chosen := fix or noise) is None else fixed(q, measured, chosen),
         methods=None if comparison is None else _methods(comparison),
-        groups=tuple(_group(str(name), part, cells, draws, generator) for name, part in (groups or {}).items()),
+        groups=tuple(
+            _group(str(name), as_predictor(part), cells, draws, random) for name, part in (groups or {}).items()
+        ),
         read=None if reading is None else _read(reading),
     )
+
+
+def _refuse_others(
+    problem: DecisionProblem | None, groups: object, fix: Noise | None, comparison: object, reading: object
+) -> None:
+    """What can only come from this package is what it should be, before anything is measured."""
+    if problem is not None:
+        checked_problem(problem)
+    if groups is not None:
+        refuse_other("groups", groups, Mapping, "a dict of predictors by the name of their group")
+    if fix is not None:
+        checked_noise(fix)
+    if comparison is not None:
+        from trustcal.comparing import Comparison
+
+        refuse_other("comparison", comparison, Comparison, "what trustcal.compare found")
+    if reading is not None:
+        from trustcal.sources import Reading
+
+        refuse_other("reading", reading, Reading, "what trustcal.sources.reading found")
 
 
 def _pooled(q: Predictor, cells: int | None) -> Predictor:

@@ -9,12 +9,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trustcal.arguments import generator
 from trustcal.cells import checked_count
 from trustcal.comparing.choosing import Candidate, choose
 from trustcal.comparing.comparison import Comparison, Row
 from trustcal.comparing.folds import Fold, pooled, split_law, split_rows
 from trustcal.comparing.methods import METHODS, Fitted, Method
-from trustcal.decisions import DecisionProblem
+from trustcal.decisions import DecisionProblem, checked_problem
 from trustcal.guarantees import Bound
 from trustcal.inference import sampling_floor
 from trustcal.inference.simulation import compile_for
@@ -50,17 +51,19 @@ def compare(
     O(folds·n log n) for n distinct values.
     """
     checked_count("folds", folds, least=2)
-    generator = np.random.default_rng(rng)
+    random = generator(rng)
+    if problem is not None:
+        checked_problem(problem)
     q = as_predictor(y_true, y_prob, sample_weight)
     if isinstance(y_true, Predictor) or y_prob is None or sample_weight is None or q.effective_rows == q.rows:
-        parts = split_law(q, folds, generator)
+        parts = split_law(q, folds, random)
     else:
-        parts = split_rows(y_true, y_prob, sample_weight, folds, generator)
+        parts = split_rows(y_true, y_prob, sample_weight, folds, random)
     compile_for(("smcal", "dtc"), len(METHODS) * len(q))
     trials = [_trial(method, parts, q) for method in METHODS]
     rows = tuple(_row(trial, trials, q, problem) for trial in trials)
     measured = _measured(q, q.sparse)
-    floor = sampling_floor(measured, "cdl", rng=generator).quantile_95
+    floor = sampling_floor(measured, "cdl", rng=random).quantile_95
     choice = choose([_candidate(trial, trials, problem) for trial in trials], rows, floor)
     return Comparison(
         rows=rows,

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.arguments import as_number, refuse
 from trustcal.cells import checked_count
 from trustcal.guarantees import Bound
-from trustcal.rows import refuse
 from trustcal.smoothing.draws import uniforms
 from trustcal.states import loaded, saved
 
@@ -186,7 +186,7 @@ def checked_outcomes(outcomes: ArrayLike) -> IntArray:
 
 def checked_probability(q: float) -> float:
     """A prediction as a float in [0, 1], or a refusal."""
-    if not 0 <= q <= 1:  # NaN compares false
+    if not 0 <= as_number(q) <= 1:
         raise ValueError(f"a prediction must be a probability in [0, 1], not {q!r}.")
     return float(q)
 

@@ -11,6 +11,7 @@ from math import floor, sqrt
 
 import numpy as np
 
+from trustcal.arguments import generator
 from trustcal.cells import checked_count
 from trustcal.forecasters.adversaries import Rng
 from trustcal.guarantees.bound import root_gap
@@ -52,14 +53,14 @@ def hard_paper(side: int, horizon: int, rng: Rng = None) -> Sequence:
 def rain(horizon: int, rng: Rng = None) -> Sequence:
     """The introduction's forecaster: 1/2 − eps before rain, 1/2 + eps before sunshine, in any order."""
     eps = budget(horizon)
-    random = np.random.default_rng(rng)
+    random = generator(rng)
     y = random.permutation(np.arange(horizon) % 2).astype(np.int8)
     return Sequence(np.where(y == 1, 0.5 - eps, 0.5 + eps), y)
 
 
 def _halves(said: tuple[float, float], frequency: tuple[float, float], horizon: int, rng: Rng) -> Sequence:
     """Two halves, each with the whole number of ones next to its frequency, in random order."""
-    random, sizes = np.random.default_rng(rng), (horizon - horizon // 2, horizon // 2)
+    random, sizes = generator(rng), (horizon - horizon // 2, horizon // 2)
     outcomes = [
         random.permutation((np.arange(size) < floor(share * size + 0.5)).astype(np.int8))
         for size, share in zip(sizes, frequency, strict=True)

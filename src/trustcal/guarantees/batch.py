@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import e, exp, pi, sqrt, tanh
 from typing import Final
 
+from trustcal.arguments import as_number, refuse_other
 from trustcal.guarantees.bound import Bound, Quantity, fraction
 from trustcal.noise import (
     ClampedGaussian,
@@ -21,7 +22,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
-from trustcal.noise.mechanism import checked_target, distance_to_calibration
+from trustcal.noise.mechanism import checked_noise, checked_target, distance_to_calibration
 
 _K_CAVEAT = ", with K at the prediction 0, the worst one in every numerical check"
 _OMEGA = 0.27846454276107379510935873902299
@@ -57,7 +58,7 @@ def batch_ece(noise: Noise, eps: float) -> Bound:
     >>> print(batch_ece(UniformNoise.for_distance(0.0002, "ece"), 0.0002))
     ECE ≤ 0.02 (Theorem 13, sharpening Theorem 3.1)
     """
-    value = noise.displacement().value + 2 * slope(noise) * distance_to_calibration(eps)
+    value = checked_noise(noise).displacement().value + 2 * slope(noise) * distance_to_calibration(eps)
     return Bound("ECE", value, "Theorem 13, sharpening Theorem 3.1", True)
 
 
@@ -68,7 +69,7 @@ def batch_decision_loss(noise: Noise, eps: float) -> Bound:
     >>> print(batch_decision_loss(UniformNoise.for_distance(0.0002), 0.0002))
     decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1)
     """
-    value = noise.decision_displacement() + slope(noise) * distance_to_calibration(eps)
+    value = checked_noise(noise).decision_displacement() + slope(noise) * distance_to_calibration(eps)
     return _by_k("decision loss", noise, value, "Theorem 14, sharpening Theorem 3.1")
 
 
@@ -79,7 +80,7 @@ def batch_cdl(noise: Noise, eps: float) -> Bound:
     >>> print(batch_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001))
     CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
     """
-    value = noise.decision_displacement() + 2 * slope(noise) * distance_to_calibration(eps)
+    value = checked_noise(noise).decision_displacement() + 2 * slope(noise) * distance_to_calibration(eps)
     return _by_k("CDL", noise, value, "Theorem 15, sharpening Theorem 3.1")
 
 
@@ -92,8 +93,8 @@ def batch_ece_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
     >>> print(batch_ece_paper(TruncatedLaplace.paper(0.001), 0.001))
     ECE ≤ 0.219666 (Theorem 3.1 by Lemmas 3.2 and 3.3)
     """
-    gamma = noise.privacy(delta)
-    value = noise.displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
+    gamma = checked_noise(noise).privacy(delta)
+    value = checked_noise(noise).displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
     return _by_privacy("ECE", gamma, delta, value, "Theorem 3.1 by Lemmas 3.2 and 3.3")
 
 
@@ -104,7 +105,7 @@ def batch_decision_loss_paper(noise: Noise, eps: float, delta: float = 0.0) -> B
     >>> print(batch_decision_loss_paper(TruncatedLaplace.paper(0.001), 0.001))
     decision loss ≤ 0.264387 (Theorem 3.1)
     """
-    gamma = noise.privacy(delta)
+    gamma = checked_noise(noise).privacy(delta)
     value = 2 * noise.displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
     return _by_privacy("decision loss", gamma, delta, value, "Theorem 3.1")
 
@@ -138,6 +139,7 @@ def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss"
     >>> print(batch_best(TruncatedLaplace, 0.01, "ece"))
     ECE ≤ 0.2 (Theorem 17)
     """
+    refuse_other("family", family, type, "a class of noises, such as UniformNoise")
     if checked_target(target) not in _PER_ROOT.get(family, {}):
         raise ValueError(f"no constant is known for {family.__name__} and {target}; use batch_{target} with a noise.")
     constant, proved = _PER_ROOT[family][target]
@@ -152,7 +154,7 @@ def batch_ece_smcal(noise: Noise, smcal: float) -> Bound:
     >>> print(batch_ece_smcal(UniformNoise(0.02), 0.0001))
     ECE ≤ 0.015 (Theorem 16)
     """
-    value = noise.displacement().value + max(1.0, 2 * slope(noise)) * fraction("smcal", smcal)
+    value = checked_noise(noise).displacement().value + max(1.0, 2 * slope(noise)) * fraction("smcal", smcal)
     return Bound("ECE", value, "Theorem 16", True)
 
 
@@ -163,7 +165,7 @@ def batch_cdl_smcal(noise: Noise, smcal: float) -> Bound:
     >>> print(batch_cdl_smcal(UniformNoise(0.02), 0.0001))
     CDL ≤ 0.015 (Theorem 16)
     """
-    value = noise.decision_displacement() + 2 * max(1.0, 2 * slope(noise)) * fraction("smcal", smcal)
+    value = checked_noise(noise).decision_displacement() + 2 * max(1.0, 2 * slope(noise)) * fraction("smcal", smcal)
     return _by_k("CDL", noise, value, "Theorem 16")
 
 
@@ -175,7 +177,9 @@ def batch_ece_split(noise: Noise, nearby_ece: float, nearby_distance: float) -> 
     ECE ≤ 0.03 (Theorem 16)
     """
     eta, distance = fraction("nearby_ece", nearby_ece), fraction("nearby_distance", nearby_distance)
-    return Bound("ECE", eta + noise.displacement().value + 2 * slope(noise) * distance, "Theorem 16", True)
+    return Bound(
+        "ECE", eta + checked_noise(noise).displacement().value + 2 * slope(noise) * distance, "Theorem 16", True
+    )
 
 
 def smece_dtc(eps: float) -> Bound:
@@ -237,5 +241,5 @@ def _by_privacy(quantity: Quantity, gamma: float, delta: float, value: float, so
 
 
 def _refuse_negative(gamma: float) -> None:
-    if not gamma >= 0:
+    if not as_number(gamma) >= 0:
         raise ValueError(f"gamma must be at least 0, not {gamma!r}.")

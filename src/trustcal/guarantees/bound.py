@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal, final
 
+from trustcal.arguments import as_number
 from trustcal.noise.mechanism import distance_to_calibration
 
 Quantity = Literal[
@@ -52,7 +53,7 @@ def within(eps: float, most: float, statement: str) -> float:
 
 def fraction(name: str, value: float) -> float:
     """A number in [0, 1], or a refusal."""
-    if not 0 <= value <= 1:  # NaN compares false
+    if not 0 <= as_number(value) <= 1:
         raise ValueError(f"{name} must lie in [0, 1], not {value!r}.")
     return float(value)
 

@@ -96,7 +96,7 @@ def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horiz
     >>> noise_of_kind("laplace", 0.01, "ece").noise
     ClampedLaplace(scale=0.1)
     """
-    if kind not in FAMILIES:
+    if str(kind) not in FAMILIES:
         raise ValueError(f"noise must be one of {', '.join(map(repr, FAMILIES))}, not {kind!r}.")
     return _at_best(FAMILIES[kind], eps, target, horizon)
 

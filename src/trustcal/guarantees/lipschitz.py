@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 
 from trustcal.guarantees.bound import Bound, fraction
-from trustcal.predictor import Predictor
+from trustcal.predictor import Predictor, as_predictor
 
 _ROUNDING = 1e-15
 """A change of the bias as small as this is rounding."""
@@ -74,6 +74,7 @@ def bias_is_lipschitz(q: Predictor) -> LipschitzVerdict:
 
     O(n).
     """
+    q = as_predictor(q)
     if len(q) == 1:
         only = float(q.p[0])
         return LipschitzVerdict(0.0, (only, only))

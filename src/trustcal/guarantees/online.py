@@ -12,7 +12,7 @@ from trustcal.cells import End, cells_for, checked_cells, checked_count, checked
 from trustcal.guarantees.batch import k_is_proved, slope, total_variation_paper
 from trustcal.guarantees.bound import Bound
 from trustcal.noise import Noise, RandomRounding
-from trustcal.noise.mechanism import distance_to_calibration
+from trustcal.noise.mechanism import checked_noise, distance_to_calibration
 
 
 def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
@@ -56,7 +56,7 @@ def online_ece_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     >>> print(online_ece_paper(TruncatedLaplace.paper(0.001), 0.001, 10**6))
     ECE ≤ 0.239666 (Theorem 4.1, with ⌈T^(1/3)⌉ cells)
     """
-    tv = total_variation_paper(noise.privacy(delta), delta, eps).value
+    tv = total_variation_paper(checked_noise(noise).privacy(delta), delta, eps).value
     value = noise.displacement().value + 4 * tv + 2 * checked_count("horizon", horizon) ** (-1 / 3)
     return Bound("ECE", value, "Theorem 4.1, with ⌈T^(1/3)⌉ cells", delta == 0)
 
@@ -70,7 +70,7 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     >>> online_cdl_paper(TruncatedLaplace.paper(0.001), 0.001, 10**6).proved
     False
     """
-    tv = total_variation_paper(noise.privacy(delta), delta, eps).value
+    tv = total_variation_paper(checked_noise(noise).privacy(delta), delta, eps).value
     value = 2 * noise.displacement().value + 8 * tv + 2 * checked_count("horizon", horizon) ** (-1 / 3)
     return Bound("CDL", value, "Corollary 4.2, false with ⌊T^(1/3)⌋ cells", False)
 
@@ -79,6 +79,7 @@ def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> 
     """How far discretising moves an output, and the sum over values of the variances of their frequencies, times the
     number of values."""
     checked_end(end)
+    checked_noise(noise)
     if isinstance(noise, RandomRounding):
         if cells is not None:
             raise ValueError(f"{noise} rounds to a grid of its own: leave cells out, or use another noise.")

@@ -8,6 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trustcal.arguments import as_number
 from trustcal.measures.transport import Coupling
 from trustcal.predictor import Predictor
 
@@ -54,5 +55,5 @@ def law_of(p: ArrayLike, y: ArrayLike, mass: ArrayLike) -> Predictor:
 
 def refuse_outside(value: float, name: str, most: float) -> None:
     """A parameter must lie in (0, most]."""
-    if not 0 < value <= most:
+    if not 0 < as_number(value) <= most:
         raise ValueError(f"{name} must lie in (0, {most:g}], not {value!r}.")

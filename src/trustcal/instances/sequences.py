@@ -14,6 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.arguments import generator
 from trustcal.cells import checked_count
 from trustcal.guarantees import lower_online_cdl_game, lower_online_ece_paper
 from trustcal.guarantees.bound import root_gap
@@ -72,7 +73,7 @@ def online_hard(eps: float, horizon: int, rng: np.random.Generator | int = 0) ->
     h = (2 * ones - half) / (2 * half)
     if h <= 0:
         raise ValueError(f"{horizon} rounds are too few for whole counts of outcomes at eps = {eps!r}; use more.")
-    random = np.random.default_rng(rng)
+    random = generator(rng)
     one, other = (
         Sequence(
             np.repeat([0.5, 0.5 + sign * 2 * h], half),
@@ -104,7 +105,7 @@ def online_hard_paper(eps: float, horizon: int, rng: np.random.Generator | int =
             f"the counts of ones must be whole, but {horizon} rounds at eps = {eps!r} ask for "
             f"{', '.join(f'{count:.6g}' for count in counts)}. With eps = 1/k² use a multiple of 4k² rounds."
         )
-    random = np.random.default_rng(rng)
+    random = generator(rng)
     one = np.concatenate([_shuffled(first, half, random), _shuffled(second, half, random)])
     return SequencePair(
         Sequence(np.repeat([0.5 - s, 0.5 + s], half), one),

@@ -19,6 +19,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.arguments import as_number
 from trustcal.instances.instance import Answers, Instance, instance_of, refuse_outside
 from trustcal.noise import Noise, RandomRounding, UniformNoise
 from trustcal.noise.clamped import ClampedNoise
@@ -113,7 +114,7 @@ def private_pair(gamma: float, delta: float, distance: float) -> PrivatePair:
     >>> round(pair.tv, 6), pair.one.round(6)
     (0.099668, array([0.      , 0.      , 0.549834, 0.450166]))
     """
-    if not (gamma >= 0 and 0 <= delta <= 1 and 0 <= distance <= 1):
+    if not (as_number(gamma) >= 0 and 0 <= as_number(delta) <= 1 and 0 <= as_number(distance) <= 1):
         raise ValueError(
             f"gamma must be at least 0, delta and distance must lie in [0, 1]; not {gamma!r}, {delta!r}, {distance!r}."
         )

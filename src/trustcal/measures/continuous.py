@@ -12,6 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.arguments import generator
 from trustcal.cells import checked_count
 from trustcal.kernels.isotonic import smooth_error, smooth_error_value
 from trustcal.predictor import Predictor, as_predictor
@@ -125,17 +126,18 @@ def ssce_estimate(q: Predictor, *, samples: int = 100, rng: np.random.Generator 
     O(samples · n log n).
     """
     checked_count("samples", samples, least=2)  # the error of one is not known
+    q = as_predictor(q)
     if q.rows is None:
         raise ValueError("subsets need rows, but this predictor is a known law. Use Predictor.from_samples.")
     counts = row_counts(q)
     if counts is None:
         raise ValueError("subsets need rows that count alike, but these have different weights. Leave the weights out.")
     zeros, ones = counts
-    generator = np.random.default_rng(rng)
+    random = generator(rng)
     measured = smooth_error_value.on(samples * len(q))
     errors = np.empty(samples)
     for i in range(samples):
-        kept_zeros, kept_ones = generator.binomial(zeros, 0.5), generator.binomial(ones, 0.5)
+        kept_zeros, kept_ones = random.binomial(zeros, 0.5), random.binomial(ones, 0.5)
         errors[i] = measured(q.p, (q.p * (kept_zeros + kept_ones) - kept_ones) / q.rows)
     return SsceEstimate(float(errors.mean()), float(errors.std(ddof=1)) / sqrt(samples), samples)
 

@@ -21,11 +21,12 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.decisions import DecisionProblem
+from trustcal.arguments import refuse, several, unit_numbers
+from trustcal.decisions import DecisionProblem, checked_problem
 from trustcal.envelope import blocks, bridge, over_half
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
-from trustcal.rows import checked_weights, real_vector, refuse
+from trustcal.rows import checked_weights, real_vector
 
 FloatArray = NDArray[np.float64]
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
@@ -52,8 +53,7 @@ class DecisionWitness:
 
         It is the loss of `threshold(mu)` times max(mu, 1 − mu).  O((n + k) log n) for k thresholds.
         """
-        thresholds = np.asarray(mu, dtype=np.float64)
-        refuse(~((thresholds >= 0) & (thresholds <= 1)).ravel(), thresholds.ravel(), "thresholds must lie in [0, 1]")
+        thresholds = unit_numbers(mu, "thresholds")
         return _loss(self.predictor, self.reference, thresholds.ravel()).reshape(thresholds.shape)[()]
 
 
@@ -178,8 +178,8 @@ def decision_loss_witness(
     O(n log n) per reference.
     """
     q = as_predictor(q)
-    against = [references] if isinstance(references, Predictor) else [as_predictor(one) for one in references]
-    given = [problems] if isinstance(problems, DecisionProblem) else None if problems is None else list(problems)
+    against = [as_predictor(one) for one in several(references)]
+    given = None if problems is None else [checked_problem(one) for one in several(problems)]
     for name, things in (("reference", against), ("problem", given)):
         if things is not None and not things:
             raise ValueError(f"there must be at least one {name}, but none was given.")

@@ -7,7 +7,7 @@ from math import pi, sqrt
 from typing import final
 
 from trustcal.measures.kernel_smoothing import smece
-from trustcal.predictor import Predictor
+from trustcal.predictor import Predictor, as_predictor
 
 
 @final
@@ -34,6 +34,7 @@ def rounding_effect(q: Predictor) -> RoundingEffect:
 
     O(n), for SmoothECE.
     """
+    q = as_predictor(q)
     m = q.moved
     if m == 0:
         return RoundingEffect(0.0, 0.0, 0.0)

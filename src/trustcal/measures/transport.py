@@ -17,6 +17,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.arguments import as_number
 from trustcal.kernels.certificates import lower_certificate, monotone_coupling, upper_certificate
 from trustcal.kernels.curve import guess
 from trustcal.predictor import Predictor, as_predictor
@@ -132,7 +133,7 @@ def dtc_witness(q: Predictor, tol: float = 1e-9) -> DtcWitness:
     O(n) a shot; about log2(n) shots, and at most a few hundred.
     """
     q = as_predictor(q)
-    if not tol >= 0:
+    if not as_number(tol) >= 0:
         raise ValueError(f"tol must be a number, 0 or more, not {tol!r}.")
     z, w0, w1 = _with_ends(q)
     # To begin with: r0 = r1 = 0, and b = y.

@@ -11,6 +11,7 @@ from typing import Self, SupportsFloat, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from trustcal.arguments import as_number
 from trustcal.cells import checked_count
 from trustcal.inference import Statistic, sampling_floor
 from trustcal.measures.continuous import smcal
@@ -129,11 +130,11 @@ class Monitor:
     def __init__(self, *, window: int | None = None, decay: float | None = None, alarm_rate: float = 0.01) -> None:
         if window is not None and decay is not None:
             raise ValueError("give window= or decay=, not both: rows count alike until they leave, or ever less.")
-        if decay is not None and not 0 < decay < 1:
+        if decay is not None and not 0 < as_number(decay) < 1:
             raise ValueError(
                 f"decay must lie between 0 and 1, such as 0.999, not {decay!r}: a row's weight is decay^age."
             )
-        if not 1e-12 <= alarm_rate < 1:
+        if not 1e-12 <= as_number(alarm_rate) < 1:
             raise ValueError(f"alarm_rate must be a probability from 1e-12 to below 1, not {alarm_rate!r}.")
         self.decay = decay
         self.window = checked_count("window", WINDOW if window is None else window) if decay is None else None

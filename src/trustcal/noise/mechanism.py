@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.rows import refuse
+from trustcal.arguments import as_number, as_numbers, generator, refuse, refuse_other, unit_numbers
 
 FloatArray = NDArray[np.float64]
 Target = Literal["ece", "cdl", "decision_loss"]
@@ -44,13 +44,13 @@ class Noise(ABC):
 
     def density(self, x: ArrayLike, q: ArrayLike) -> FloatArray:
         """The density of the continuous part of M(q) at x; 0 outside [0, 1].  O(1) per value."""
-        place, prediction = np.asarray(x, dtype=np.float64), checked_predictions(q)
+        place, prediction = _places(x), checked_predictions(q)
         inside = (place >= 0) & (place <= 1)
         return _number(np.where(inside, self._density(np.clip(place, 0, 1), prediction), 0.0))
 
     def cdf(self, x: ArrayLike, q: ArrayLike) -> FloatArray:
         """Pr[M(q) ≤ x].  O(1) per value."""
-        place, prediction = np.asarray(x, dtype=np.float64), checked_predictions(q)
+        place, prediction = _places(x), checked_predictions(q)
         below, above = place < 0, place >= 1
         return _number(np.where(below, 0.0, np.where(above, 1.0, self._cdf(np.clip(place, 0, 1), prediction))))
 
@@ -60,9 +60,7 @@ class Noise(ABC):
 
     def quantile(self, u: ArrayLike, q: ArrayLike) -> FloatArray:
         """The least x with Pr[M(q) ≤ x] ≥ u: the inverse of `cdf`.  O(1) per value."""
-        level = np.asarray(u, dtype=np.float64, order="C")
-        refuse(~((level >= 0) & (level <= 1)).ravel(), level.ravel(), "quantile levels must lie in [0, 1]")
-        return _number(self._quantile(level, checked_predictions(q)))
+        return _number(self._quantile(unit_numbers(u, "quantile levels"), checked_predictions(q)))
 
     def sample(self, q: ArrayLike, rng: np.random.Generator | int | None = None) -> FloatArray:
         """One draw of M(q) for each q, by inverting the distribution function at one uniform number each.
@@ -70,11 +68,11 @@ class Noise(ABC):
         The same generator state gives the same draws, however many are asked for at a time.  O(1) per value.
         """
         prediction = checked_predictions(q)
-        generator = np.random.default_rng(rng)
+        random = generator(rng)
         flat, drawn = prediction.ravel(), np.empty(prediction.size)
         for first in range(0, len(flat), _BLOCK):
             block = flat[first : first + _BLOCK]
-            drawn[first : first + _BLOCK] = self._quantile(generator.random(len(block)), block)
+            drawn[first : first + _BLOCK] = self._quantile(random.random(len(block)), block)
         return _number(drawn.reshape(prediction.shape))
 
     def mean_displacement(self, q: ArrayLike) -> FloatArray:
@@ -150,7 +148,7 @@ def positive(name: str, value: float, most: float = 1e100) -> float:
 
     The limits leave room for squares and for arithmetic in two doubles.
     """
-    if not 1e-100 <= value <= most:  # NaN compares false
+    if not 1e-100 <= as_number(value) <= most:
         raise ValueError(
             f"{name} must be a positive, finite number (between 1e-100 and {most:.3g}), not {value!r}. "
             "For noise that suits a distance to calibration use for_distance(eps)."
@@ -160,7 +158,7 @@ def positive(name: str, value: float, most: float = 1e100) -> float:
 
 def distance_to_calibration(eps: float) -> float:
     """eps as a float in (0, 1], or a refusal."""
-    if not 0 < eps <= 1:
+    if not 0 < as_number(eps) <= 1:
         raise ValueError(
             f"eps must be a distance to calibration in (0, 1], not {eps!r}. "
             "A predictor at distance 0 is calibrated and needs no noise; trustcal.dtc measures the distance."
@@ -184,12 +182,15 @@ def optimal(eps: float, target: Target, *, ece: float, cdl: float, decision_loss
     return per_root[checked_target(target)] * sqrt(distance_to_calibration(eps))
 
 
-def checked_predictions(q: ArrayLike) -> FloatArray:
-    """Predictions as float64, or a refusal.
+def checked_noise(noise: Noise) -> Noise:
+    """The noise, or a refusal."""
+    refuse_other("noise", noise, Noise, "a trustcal noise, such as UniformNoise(0.1)")
+    return noise
 
-    In one piece of memory, forwards: numpy's logarithm has other last bits where it walks backwards.
-    """
-    prediction = np.asarray(q, dtype=np.float64, order="C")
+
+def checked_predictions(q: ArrayLike) -> FloatArray:
+    """Predictions as float64, or a refusal."""
+    prediction = as_numbers(q, "predictions")
     if not (prediction.min(initial=1) >= 0 and prediction.max(initial=0) <= 1):  # NaN compares false
         refuse(
             ~((prediction >= 0) & (prediction <= 1)).ravel(),
@@ -198,6 +199,13 @@ def checked_predictions(q: ArrayLike) -> FloatArray:
             "divide percentages by 100; turn scores or logits into probabilities first",
         )
     return prediction
+
+
+def _places(x: ArrayLike) -> FloatArray:
+    """Where a law is asked about, infinities included, or a refusal."""
+    place = as_numbers(x, "places")
+    refuse(np.isnan(place).ravel(), place.ravel(), "places must not be NaN")
+    return place
 
 
 def _number(values: FloatArray) -> FloatArray:

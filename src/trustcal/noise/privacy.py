@@ -15,6 +15,7 @@ from math import inf
 
 import numpy as np
 
+from trustcal.arguments import as_number
 from trustcal.noise.mechanism import FloatArray, Noise
 
 LogCdf = Callable[[FloatArray, FloatArray], FloatArray]
@@ -52,7 +53,7 @@ def zero_or_none(noise: Noise, delta: float) -> float:
 
 
 def _probability(delta: float) -> float:
-    if not 0 <= delta <= 1:
+    if not 0 <= as_number(delta) <= 1:
         raise ValueError(f"delta must be a probability in [0, 1], not {delta!r}. It is the failure that γ may ignore.")
     return delta
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.noise import Noise
-from trustcal.noise.mechanism import checked_predictions
+from trustcal.noise.mechanism import checked_noise, checked_predictions
 
 FloatArray = NDArray[np.float64]
 WordArray = NDArray[np.uint64]
@@ -93,13 +93,6 @@ def _digest(name: str) -> int:
 def blocks(n: int) -> list[slice]:
     """Slices that stay in cache."""
     return [slice(first, min(first + 16384, n)) for first in range(0, n, 16384)]
-
-
-def checked_noise(noise: Noise) -> Noise:
-    """The noise, or a refusal."""
-    if not isinstance(noise, Noise):
-        raise ValueError(f"noise must be a trustcal noise, such as UniformNoise(0.1), not {noise!r}.")
-    return noise
 
 
 def seed_from(rng: np.random.Generator | int | None) -> int:

@@ -18,8 +18,8 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
+from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor
-from trustcal.smoothing.draws import checked_noise
 from trustcal.smoothing.smoothed import SmoothedPredictor
 
 FloatArray = NDArray[np.float64]

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 import trustcal.noise
 from trustcal.cells import End, announced, cells_for, checked_cells, checked_count, checked_end
 from trustcal.noise import Noise, RandomRounding
-from trustcal.noise.mechanism import checked_predictions
-from trustcal.smoothing.draws import blocks, checked_noise, checked_seed, seed_from, uniforms
+from trustcal.noise.mechanism import checked_noise, checked_predictions
+from trustcal.smoothing.draws import blocks, checked_seed, seed_from, uniforms
 from trustcal.states import loaded, saved
 
 FloatArray = NDArray[np.float64]

@@ -25,6 +25,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.arguments import unit_numbers
 from trustcal.envelope import bridge, over_half
 from trustcal.noise import (
     ClampedGaussian,
@@ -35,7 +36,6 @@ from trustcal.noise import (
     UniformNoise,
 )
 from trustcal.predictor import Predictor
-from trustcal.rows import refuse
 from trustcal.smoothing.bells import Bells
 from trustcal.smoothing.density import Density, Exponentials, Steps
 
@@ -76,8 +76,7 @@ class SmoothedPredictor:
 
     def profile(self, mu: ArrayLike) -> FloatArray:
         """The swap regret R(μ) = E[|p_hat − μ|; μ between p and p_hat] at any thresholds.  O(n) for each."""
-        thresholds = np.asarray(mu, dtype=np.float64)
-        refuse(~((thresholds >= 0) & (thresholds <= 1)).ravel(), thresholds.ravel(), "thresholds must lie in [0, 1]")
+        thresholds = unit_numbers(mu, "thresholds")
         return self._density.regret(thresholds.ravel()).reshape(thresholds.shape)[()]
 
     def cdl(self) -> float:

@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from trustcal.noise import Noise
-from trustcal.smoothing.draws import checked_noise, checked_seed
+from trustcal.noise.mechanism import checked_noise
+from trustcal.smoothing.draws import checked_seed
 from trustcal.sources.columns import place_of
 from trustcal.sources.drawing import (
     Drawing,
