@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import pty
 import re
@@ -359,6 +360,8 @@ def test_gates() -> None:
         ("cdl>much", "ends in a number"),
         ("cdl>nan", "not NaN"),
         ("cdl==0.5", "a name, a sign and a number"),
+        ("cdl.p<0", "a p-value lies between 0 and 1"),
+        ("cdl.p<5", "a p-value lies between 0 and 1"),
     ],
 )
 def test_what_is_no_gate_is_refused(text: str, message: str) -> None:
@@ -367,10 +370,50 @@ def test_what_is_no_gate_is_refused(text: str, message: str) -> None:
 
 
 def test_a_gate_on_what_the_audit_does_not_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"cdl.lower>0.1 needs rows and draws"):
+    with pytest.raises(ValueError, match=r"cdl.lower>0.1 needs rows, and draws to tell chance: draws=200, say"):
         Gate.parse("cdl.lower>0.1").fails(tc.audit(RAIN))
     with pytest.raises(ValueError, match="needs a decision problem"):
         Gate.parse("regret>0").fails(tc.audit(RAIN))
+
+
+@pytest.mark.parametrize(
+    ("text", "draws"),
+    [("cdl>1", 0), ("cdl.floor>1", 1), ("cdl.p>0.5", 1), ("cdl.p<1", 1), ("cdl.p<0.05", 20), ("cdl.p<=0.05", 19),
+     ("cdl.p<0.1", 10), ("cdl.p<=0.1", 9), ("cdl.p<0.001", 1000), ("cdl.p<=0.001", 999), ("cdl.p<0.3", 3)],
+)  # fmt: skip
+def test_a_gate_on_a_p_value_needs_draws_enough_to_close(text: str, draws: int) -> None:
+    gate = Gate.parse(text)
+    assert gate.draws == draws
+    if "p<" in text:  # the least p-value that n draws can show is 1/(n + 1)
+        closed_by = operator.le if "=" in text else operator.lt
+        assert closed_by(1 / (draws + 1), gate.bound)
+        assert draws == 1 or not closed_by(1 / draws, gate.bound)
+
+
+def test_a_gate_that_cannot_close_is_refused() -> None:
+    """It would wave through the worst predictions there are."""
+    known = FULL.inference
+    assert known is not None
+    with pytest.raises(ValueError, match=r"smcal.p<1e-06 needs rows, and draws to tell chance: draws=1000000, say"):
+        Gate.parse("smcal.p<0.000001").fails(FULL)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--fail-if", "cdl.lower>0.1", "--draws", "0"], "the gate cdl.lower>0.1 cannot close with 0 draws"),
+        (["--fail-if", "cdl.lower>0.1", "--draws", "0"], "--draws 200."),
+        (["--fail-if", "smcal.p<0.001"], "smcal.p<0.001 cannot close with 40 draws: ask for more, --draws 1000."),
+        (["--fail-if", "smcal.p<0.001", "--html", "a.html"], "cannot close with 200 draws"),
+        (["--fail-if", "regret>5"], "--payoff FILE"),
+    ],
+)
+def test_the_command_names_its_own_remedy(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before it looks for the file."""
+    assert main(["audit", "nowhere.csv", *options]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert "draws=" not in said
 
 
 # --- the command line

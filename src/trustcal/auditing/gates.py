@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from typing import Final, final
 
 from trustcal.auditing.record import Audit
@@ -54,7 +55,25 @@ class Gate:
             raise ValueError(f"a gate ends in a number, as in cdl>0.02, not in {number!r}.") from None
         if bound != bound:
             raise ValueError("a gate's bound must be a number, not NaN.")
+        if part == "p" and not 0 < bound <= 1:
+            raise ValueError(f"a p-value lies between 0 and 1, and so must the bound of its gate, not {number}.")
         return cls(name, part, sign, bound)
+
+    @property
+    def draws(self) -> int:
+        """How many draws the gate needs to be able to close: a p-value from n draws is never below 1/(n + 1).
+
+        >>> Gate.parse("cdl>0.02").draws, Gate.parse("cdl.lower>0.02").draws, Gate.parse("cdl.p<0.001").draws
+        (0, 1, 1000)
+        """
+        if self.part is None:
+            return 0
+        if self.part != "p" or ">" in self.sign:
+            return 1
+        enough = max(1, ceil(1 / self.bound) - 2)
+        while not self._closed_by(1 / (enough + 1)):
+            enough += 1
+        return enough
 
     def value(self, audit: Audit) -> float:
         """What the gate looks at, or a refusal where the audit does not hold it."""
@@ -65,15 +84,19 @@ class Gate:
         if self.part is None:
             measured: float = getattr(audit, "dtc_upper" if self.name == "dtc" else self.name)
             return measured
-        if audit.inference is None:
-            raise ValueError(f"the gate {self} needs rows and draws: audit data, with draws=200, say.")
+        if audit.inference is None or audit.inference.draws < self.draws:
+            raise ValueError(
+                f"the gate {self} needs rows, and draws to tell chance: draws={max(200, self.draws)}, say."
+            )
         known = audit.inference.of(self.name)
         part: float = getattr(known, "p_value" if self.part == "p" else self.part)
         return part
 
     def fails(self, audit: Audit) -> bool:
         """Whether the condition of the gate holds, so that it is closed."""
-        found = self.value(audit)
+        return self._closed_by(self.value(audit))
+
+    def _closed_by(self, found: float) -> bool:
         above = found >= self.bound if "=" in self.sign else found > self.bound
         below = found <= self.bound if "=" in self.sign else found < self.bound
         return above if ">" in self.sign else below

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trustcal.auditing.gates import Gate
     from trustcal.comparing import Comparison
     from trustcal.decisions import DecisionProblem
     from trustcal.sources import Reading
@@ -21,7 +23,8 @@ _AUDIT_EXAMPLES = """\
 examples:
   trustcal audit scores.parquet -p score -y outcome --html audit.html
   trustcal audit scores.csv -p score -y outcome --by region --payoff payoff.csv
-  trustcal audit scores.csv -p score -y outcome --fail-if 'cdl.lower>0.02' --fail-if 'smcal.p<0.001'
+  trustcal audit scores.csv -p score -y outcome --fail-if 'cdl.lower>0.02'
+  trustcal audit scores.csv -p score -y outcome --fail-if 'smcal.p<0.001' --draws 1000
 """
 _COMPARE_EXAMPLES = """\
 example:
@@ -120,6 +123,8 @@ def _audit(options: argparse.Namespace) -> int:
     from trustcal.sources import read_payoff
 
     gates = [Gate.parse(text) for text in options.fail_if]
+    draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
+    _refuse_unanswerable(gates, draws, options.payoff)
     seed = checked_seed(options.seed)
     problem = None if options.payoff is None else read_payoff(options.payoff)
     console = Console(stderr=True)
@@ -127,7 +132,6 @@ def _audit(options: argparse.Namespace) -> int:
         found = _read(options)
         groups = None if options.by is None else _read(options, by=options.by).groups
         q = found.predictor
-        draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
         status.update(f"Measuring {len(q):,} distinct predictions …")
         result = audit(
             q,
@@ -150,6 +154,17 @@ def _audit(options: argparse.Namespace) -> int:
     for failure in closed:
         console.print(str(failure), style="bold red", highlight=False, markup=False, soft_wrap=True)
     return 1 if closed else 0
+
+
+def _refuse_unanswerable(gates: Sequence[Gate], draws: int, payoff: str | None) -> None:
+    """A gate that this command can never answer, or never close, is refused before anything is read."""
+    for gate in gates:
+        if draws < gate.draws:
+            raise ValueError(
+                f"the gate {gate} cannot close with {draws} draws: ask for more, --draws {max(PAGE_DRAWS, gate.draws)}."
+            )
+        if gate.name == "regret" and payoff is None:
+            raise ValueError(f"the gate {gate} is about your own decisions: give the payoffs, --payoff FILE.")
 
 
 def _compare(options: argparse.Namespace) -> int:
