@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from tests.reference import REFERENCE, law
 from tests.strategies import calibrated_predictors, predictors
 from trustcal import DecisionProblem, cdl_witness, dtc, smcal, smece, ucal
+from trustcal.instances import batch_hardest
 from trustcal.kernels.decay import absolute_area
 from trustcal.measures.decision import cdl, ece
 from trustcal.noise import (
@@ -153,6 +155,17 @@ def test_small_scales_approach_the_predictor() -> None:
     for kind in KINDS:
         smoothed = SmoothedPredictor(THREE, kind(1e-6))
         assert smoothed.ece() == pytest.approx(ece(THREE), abs=2e-6)
+
+
+@pytest.mark.parametrize("kind", [UniformNoise, ClampedLaplace, ClampedGaussian, TruncatedLaplace, TruncatedGaussian])
+@pytest.mark.parametrize("eps", [1e-9, 1e-12, 1e-15])
+def test_the_search_finds_what_is_small_and_far_apart(kind: type[Noise], eps: float) -> None:
+    """Close up every hard instance looks the same: its CDL is a multiple of √eps, however little √eps is."""
+
+    def multiple(eps: float) -> float:
+        return cdl(smooth(batch_hardest(eps).predictor, kind.for_distance(eps))) / sqrt(eps)
+
+    assert multiple(eps) == pytest.approx(multiple(1e-6), rel=1e-3)
 
 
 def test_compiled_and_plain_agree() -> None:

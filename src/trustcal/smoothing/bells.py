@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp
 from typing import final
 
 import numpy as np
@@ -132,9 +131,12 @@ class Bells(Density):
         """A grid; R is smooth but for convex kinks."""
         return np.linspace(0, 1, 65)
 
-    def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:  # noqa: ARG002 - the same everywhere
-        """2W + |W'|, bounded by the sum of all peaks."""
-        return np.full(len(left), float(self.peaks[0].sum()) * (2 + exp(-0.5) / self.scale))
+    def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """2W + |W'|, bounded by the sum of all bells at the distance of the nearest; they are steepest at 1."""
+        z = self.away(left, right) / self.scale
+        steep = np.maximum(z, 1.0)
+        bound = 2 * np.exp(-(z**2) / 2) + steep * np.exp(-(steep**2) / 2) / self.scale
+        return np.asarray(float(self.peaks[0].sum()) * bound)
 
 
 def _sign_changes(f: Callable[[FloatArray], FloatArray], x: FloatArray, values: FloatArray) -> FloatArray:

@@ -47,6 +47,13 @@ class Density(ABC):
             found += np.bincount(which, self.partly(piece, mu[which]), minlength=len(mu))
         return np.asarray(np.maximum(found, 0.0))
 
+    def away(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """How far the nearest prediction lies from each interval; 0 if inside."""
+        first = np.searchsorted(self.p, left)
+        below = left - np.append(-np.inf, self.p)[first]
+        above = np.append(self.p, np.inf)[first] - right
+        return np.asarray(np.maximum(np.minimum(below, above), 0.0))
+
     @cached_property
     def _by_posterior(self) -> tuple[FloatArray, FloatArray, IndexArray, FloatArray]:
         """The least and the largest p_hat of each piece, the order of the least, and masses from each place upwards."""
@@ -193,9 +200,13 @@ class Exponentials(Density):
         """(2 + 1/s)·W, bounded over the gap."""
         # Each value's density has a slope of at most itself/s, so W grows by at most exp(h/s) over the distance h, and
         # μW' − V', in which a value's slope is weighted by μ − p_hat of that value, is at most W/s.
-        growth = np.exp(np.minimum((right - left) / self.scale, 700))
-        least = np.minimum(self._at(left), self._at(right))
-        return np.asarray((2 + 1 / self.scale) * np.minimum(least * growth, self.most))
+        width, least = (right - left) / self.scale, np.minimum(self._at(left), self._at(right))
+        grown = np.where(
+            width < 700, least * np.exp(np.minimum(width, 700)), np.inf
+        )  # beyond, least may be 0 in floats
+        return np.asarray(
+            (2 + 1 / self.scale) * np.minimum(grown, self.most * np.exp(-self.away(left, right) / self.scale))
+        )
 
     def _at(self, x: FloatArray) -> FloatArray:
         """W at x."""
