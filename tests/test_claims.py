@@ -53,7 +53,11 @@ def test_bound_and_hard(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["hard", "0.01"]) == 0
     printed = capsys.readouterr().out
     assert "No post-processing that sees no outcomes loses less than 0.065887" in printed
-    assert "0.066504 | 0.091071 | 0.041740 |  0.070711" in printed
+    assert "0.066501 | 0.091071 | 0.041740 |  0.070711" in printed
+    assert main(["hard", "1e-9"]) == 0
+    printed = capsys.readouterr().out
+    assert "loses less than 2.23602e-05 to the reference" in printed
+    assert "2.236e-05 | 2.795e-05 | 1.258e-05 | 2.236e-05" in printed
 
 
 @pytest.mark.parametrize(

@@ -60,11 +60,15 @@ def _bound(options: argparse.Namespace) -> int:
 
 
 def _hard(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
     from trustcal.hardness import hard_cases
     from trustcal.report.bounds import hard_page
     from trustcal.report.console import display
 
-    display(partial(hard_page, hard_cases(options.eps)), WIDTH)
+    with Console(stderr=True).status("Measuring …"):  # shown in terminals only
+        cases = hard_cases(options.eps)
+    display(partial(hard_page, cases), WIDTH)
     return 0
 
 

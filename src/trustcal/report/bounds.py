@@ -47,10 +47,8 @@ def hard_page(cases: Sequence[HardCase], frame: Box) -> RenderableType:
         for row in case.rows:
             table.add_row(
                 row.name,
-                f"{row.decision_loss:.6f}",
-                f"{row.ece:.6f}",
-                f"{row.cdl:.6f}",
-                "" if row.guarantee is None else f"{row.guarantee:.6f}",
+                *map(_number, (row.decision_loss, row.ece, row.cdl)),
+                "" if row.guarantee is None else _number(row.guarantee),
             )
         parts += [Text(case.title, style="bold"), Text(case.description), table, Text(case.verdict), ""]
     return Group(*parts[:-1])
@@ -63,8 +61,13 @@ def noise_text(noise: Noise) -> str:
     return f"{type(noise).__name__}, {parameters}"
 
 
+def _number(value: float) -> str:
+    """Six decimals, or four digits where these would be mostly zeros."""
+    return f"{value:.6f}" if value >= 1e-3 or value < 1e-12 else f"{value:.3e}"
+
+
 def _value(bound: Bound) -> str:
-    return f"{bound.value:.6f}" + (" (vacuous)" if bound.vacuous else "")
+    return _number(bound.value) + (" (vacuous)" if bound.vacuous else "")
 
 
 def _source(bound: Bound) -> str:
