@@ -484,10 +484,27 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert message in err
 
 
+def test_the_page_is_not_written_over_the_data(rain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = rain.read_bytes()
+    for page, message in ((str(rain), "is being read"), (str(rain.parent / "no" / "a.html"), "does not exist")):
+        assert main(["audit", str(rain), "-p", "forecast", "-y", "rained", "--html", page]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert message in err
+    assert rain.read_bytes() == before
+    assert [file.name for file in rain.parent.iterdir()] == ["rain.csv"]
+    assert main(["arena", "--replay", str(rain), "--html", str(rain), "--horizons", "10"]) == 2
+    assert "is being read" in capsys.readouterr().err
+
+
 def test_a_pipe_that_closes_early_is_no_error(rain: Path) -> None:
     command = f"{sys.executable} -m trustcal audit {rain} -p forecast -y rained --json | head -n 1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "{\n")
+    rain.write_text("p,y\n" + "0.5,1\n" * 5000)
+    command = f"{sys.executable} -m trustcal watch {rain} -p p -y y --no-follow --every 1 | head -n 1"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, done.stdout[:6]) == (0, "", "row 1 ")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full, a disk that is always full, here")

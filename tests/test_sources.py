@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +15,7 @@ import pytest
 
 import trustcal as tc
 from trustcal.sources import read_payoff
+from trustcal.sources.files import refusals
 
 P = [0.1, 0.25, 1 / 3, 0.25, 1.0, 0.0]
 Y = [0, 1, 1, 0, 1, 0]
@@ -171,3 +173,21 @@ def test_bad_payoff_files_are_refused(tmp_path: Path, content: str, message: str
         read_payoff(file)
     with pytest.raises(ValueError, match="cannot be read"):
         read_payoff(tmp_path / "no.csv")
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Query interrupted"), duckdb.InterruptException("INTERRUPT Error")])
+def test_an_interrupt_inside_duckdb_is_an_interrupt(error: Exception) -> None:
+    """DuckDB makes an error of it, which would be a traceback, or a file that cannot be read."""
+    with pytest.raises(KeyboardInterrupt), refusals("a.csv"):
+        raise error
+    with pytest.raises(RuntimeError, match="something else"), refusals("a.csv"):
+        raise RuntimeError("something else")
+
+
+def test_what_duckdb_says_is_said_without_the_names_of_its_errors(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    file.write_bytes(b"no")
+    with pytest.raises(
+        ValueError, match=r"a.parquet cannot be read: File '.*a.parquet' too small to be a Parquet file"
+    ):
+        tc.read(file, "p", "y")

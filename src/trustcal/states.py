@@ -21,7 +21,11 @@ def loaded(text: str, kind: str, version: int, names: tuple[str, ...]) -> dict[s
     article = "an" if kind[0] in "AEIOU" else "a"
     try:
         state = json.loads(text)
-    except (TypeError, ValueError) as error:
+    except TypeError:
+        raise ValueError(
+            f"the state was changed: it must be the text that {kind}.to_json gave, not {text!r}."
+        ) from None
+    except ValueError as error:
         raise ValueError(f"the state is not JSON ({error}). It must be what {kind}.to_json gave.") from None
     if not isinstance(state, dict) or state.get("trustcal") != kind:
         raise ValueError(f"the state is not that of {article} {kind}. It must be what {kind}.to_json gave.")

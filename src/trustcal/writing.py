@@ -24,14 +24,7 @@ def atomically(path: str | Path) -> Iterator[Path]:
     ...     (Path(folder) / "a.txt").read_text(), len(os.listdir(folder))
     ('whole', 1)
     """
-    target = Path(path)
-    if target.is_dir():
-        raise ValueError(f"{target} is a folder: name a file to write to.")
-    if not target.parent.is_dir():
-        raise ValueError(f"{target} cannot be written: the folder {target.parent} does not exist.")
-    if target.exists() and (not target.is_file() or target.absolute().parent == Path("/dev")):  # /dev/stdout, say
-        raise ValueError(f"{target} is a device or a pipe: name a file to write to.")
-    target = Path(os.path.realpath(target))
+    target = Path(os.path.realpath(checked_place(path)))
     try:
         # The suffix stays, because writers choose their format and compression by it.
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix="".join(target.suffixes), dir=target.parent)
@@ -51,3 +44,17 @@ def atomically(path: str | Path) -> Iterator[Path]:
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
+
+
+def checked_place(path: str | Path, *sources: str | Path) -> Path:
+    """Where a file can be written, or a refusal: known before the work is done.  What is being read stays."""
+    target = Path(path)
+    if target.is_dir():
+        raise ValueError(f"{target} is a folder: name a file to write to.")
+    if not target.parent.is_dir():
+        raise ValueError(f"{target} cannot be written: the folder {target.parent} does not exist.")
+    if target.exists() and (not target.is_file() or target.absolute().parent == Path("/dev")):  # /dev/stdout, say
+        raise ValueError(f"{target} is a device or a pipe: name a file to write to.")
+    if os.path.realpath(target) in map(os.path.realpath, sources):
+        raise ValueError(f"{target} is being read: name another file to write to.")
+    return target

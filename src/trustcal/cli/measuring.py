@@ -121,7 +121,11 @@ def _audit(options: argparse.Namespace) -> int:
     from trustcal.report.terminal import show
     from trustcal.smoothing.draws import checked_seed
     from trustcal.sources import read_payoff
+    from trustcal.sources.files import found_files
+    from trustcal.writing import checked_place
 
+    if options.html is not None:
+        checked_place(options.html, *found_files(options.file), *([options.payoff] if options.payoff else []))
     gates = [Gate.parse(text) for text in options.fail_if]
     draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
     _refuse_unanswerable(gates, draws, options.payoff)

@@ -45,8 +45,10 @@ def _arena(options: argparse.Namespace) -> int:
     from trustcal.forecasters.presets import preset
     from trustcal.report.arena import arena_html, arena_page, save_picture
     from trustcal.report.console import display
-    from trustcal.writing import atomically
+    from trustcal.writing import atomically, checked_place
 
+    for file in filter(None, (options.png, options.html)):
+        checked_place(file, *filter(None, [options.replay]))
     horizons = None if options.horizons is None else tuple(options.horizons)
     plan = preset(options.preset, horizons, options.seeds, _replayed(options))
     folder = Path(options.out or f"arena-{options.preset}")

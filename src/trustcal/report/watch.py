@@ -104,8 +104,7 @@ class View:
             self._print(plain(report))
 
     def _print(self, text: str) -> None:
-        self._console.print(Text(text), soft_wrap=True)
-        self._console.file.flush()
+        print(text, file=self._console.file, flush=True)  # and not by rich, which ends the program at a closed pipe
 
 
 def plain(report: WatchReport) -> str:

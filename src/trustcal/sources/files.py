@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -95,13 +96,19 @@ def place(table: Table, name: str) -> int:
 
 @contextmanager
 def refusals(title: str) -> Iterator[None]:
-    """What DuckDB cannot read becomes one line that says where."""
+    """What DuckDB cannot read becomes one line that says where; an interrupt, which it makes an error, is one again."""
     import duckdb
 
     try:
         yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
     except (duckdb.Error, OSError) as error:
         raise ValueError(f"{title} cannot be read: {_cause(error)}.") from None
+    except RuntimeError as error:
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from None
 
 
 def titled(files: Sequence[Path]) -> str:
@@ -212,7 +219,8 @@ def quoted(value: str) -> str:
 
 
 def _cause(error: Exception) -> str:
-    """What DuckDB says, without its advice to Python programmers."""
-    lines = [line.strip().rstrip(".") for line in str(error).splitlines()] or [type(error).__name__]
+    """What DuckDB says, without the names of its errors and its advice to Python programmers."""
+    said = re.sub(r"^[A-Z][\w ]* Error: ", "", str(error))
+    lines = [line.strip().rstrip(".") for line in said.splitlines()] or [type(error).__name__]
     advice = next((index for index, line in enumerate(lines) if not line or line.startswith("Possible")), len(lines))
     return "; ".join(lines[: max(1, advice)])
