@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -139,9 +140,15 @@ def probability(p: float) -> str:
 
 
 def p_value(p: float, draws: int) -> str:
-    """A p-value, no finer than the draws can tell."""
-    least = 1 / (draws + 1)
-    return f"≤ {least:.1g}" if p <= least else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+    """A p-value, no finer than the draws can tell; the least that they can, rounded up to two digits.
+
+    >>> p_value(1 / 41, 40), p_value(1 / 201, 200), p_value(2 / 41, 40), p_value(0.5, 40)
+    ('≤ 0.025', '≤ 0.005', '0.049', '0.50')
+    """
+    if p > 1 / (draws + 1):
+        return f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+    digit = 10.0 ** (floor(log10(p)) - 1)
+    return f"≤ {ceil(p / digit - 1e-9) * digit:.2g}"
 
 
 def rounded(noise: str) -> str:
