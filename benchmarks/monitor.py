@@ -1,25 +1,35 @@
-"""What does it cost to watch a stream: a row, a look at it, a saved state?
+"""What does it cost to watch a stream: a row, a look at it, a saved state?  And how soon does it alarm?
 
     python -m benchmarks.monitor
 
 Rows are fed one by one (plain Python), in batches (compiled), and as lines of a CSV file through `watch`.  Their
 yardstick is the work that no monitor can avoid: `float` on the two fields of a line, split in Python.  A look at the
 window is measured in sorts of the window; floors are most of it.  Trust the ratios, which come from the same run.
+
+A stream that goes wrong after some calibrated rows is watched until it alarms: the rows from there to the alarm, the
+median over streams.  They are the same on every machine.
 """
 
 from __future__ import annotations
 
 import io
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import seconds
 from trustcal.monitoring import Monitor
 from trustcal.watching import watch
+
+FloatArray = NDArray[np.float64]
+
+STARTS = (0, 1000, 10_000)
+"""How many calibrated rows come before a stream goes wrong."""
 
 
 def feeding(table: Table) -> None:
@@ -75,6 +85,48 @@ def looking(table: Table) -> None:
         table.add_section()
 
 
+def right(q: FloatArray) -> FloatArray:
+    return q
+
+
+def half_the_odds(q: FloatArray) -> FloatArray:
+    return q / (2 - q)
+
+
+def three_quarters_of_the_odds(q: FloatArray) -> FloatArray:
+    return 3 * q / (4 - q)
+
+
+def too_extreme(q: FloatArray) -> FloatArray:
+    """The true log odds are half of those predicted."""
+    return 1 / (1 + np.sqrt((1 - q) / q))
+
+
+def high_ones_wrong(q: FloatArray) -> FloatArray:
+    """Predictions above 1/2, one in nine of these, come true half as often."""
+    return np.where(q > 0.5, q / 2, q)
+
+
+FAILURES = (half_the_odds, three_quarters_of_the_odds, too_extreme, high_ones_wrong, right)
+
+
+def detecting(table: Table, streams: int = 25, rows: int = 20_000) -> None:
+    for truth in FAILURES:
+        delays = [[_delay(truth, after, rows, seed) for seed in range(streams)] for after in STARTS]
+        medians = [f"{np.median(found):,.0f}" if np.isfinite(np.median(found)) else "never" for found in delays]
+        table.add_row(truth.__name__.replace("_", " "), *medians)
+
+
+def _delay(truth: Callable[[FloatArray], FloatArray], after: int, rows: int, seed: int) -> float:
+    """How many rows after the stream went wrong the alarm came; infinite if it did not, or came before."""
+    rng = np.random.default_rng(seed)
+    q = rng.beta(2, 5, after + rows)
+    chance = np.concatenate([q[:after], truth(q[after:])])
+    monitor = Monitor()
+    monitor.learn_many(q, rng.random(len(q)) < chance)
+    return np.inf if monitor.alarmed_at is None or monitor.alarmed_at <= after else monitor.alarmed_at - after
+
+
 def main() -> None:
     table = Table(title="The cost of watching")
     for header in ("for", "what", "cost", "ratio"):
@@ -82,6 +134,12 @@ def main() -> None:
     feeding(table)
     looking(table)
     Console(width=110).print(table)
+    soon = Table(title="Rows until the alarm, the median of 25 streams (window 1000, alarm rate 0.01)")
+    soon.add_column("what goes wrong")
+    for after in STARTS:
+        soon.add_column(f"after {after:,} good rows" if after else "from the start", justify="right")
+    detecting(soon)
+    Console(width=110).print(soon)
 
 
 if __name__ == "__main__":
