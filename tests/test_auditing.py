@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import operator
 import os
@@ -13,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -495,6 +497,20 @@ def test_the_page_is_not_written_over_the_data(rain: Path, capsys: pytest.Captur
     assert [file.name for file in rain.parent.iterdir()] == ["rain.csv"]
     assert main(["arena", "--replay", str(rain), "--html", str(rain), "--horizons", "10"]) == 2
     assert "is being read" in capsys.readouterr().err
+
+
+def test_the_shell_completes_commands_and_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the package argcomplete, which need not be there: it is handed the parser, says what fits, and exits."""
+
+    def autocomplete(parser: argparse.ArgumentParser) -> None:
+        assert "audit" in parser.format_help()
+        raise SystemExit(0)
+
+    monkeypatch.setitem(sys.modules, "argcomplete", SimpleNamespace(autocomplete=autocomplete))
+    assert main(["hard", "0.3"]) == 2  # nobody asks
+    monkeypatch.setenv("_ARGCOMPLETE", "1")
+    with pytest.raises(SystemExit):
+        main(["audit"])
 
 
 def test_a_pipe_that_closes_early_is_no_error(rain: Path) -> None:

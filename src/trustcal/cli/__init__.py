@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import NoReturn
 
 from trustcal.cli import fixing, measuring, playing, streams, theory
@@ -18,7 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # an old code page has no ≤: rather a ? than nothing at all
     try:
-        options = _parser().parse_args(arguments)
+        parser = _parser()
+        if (
+            "_ARGCOMPLETE" in os.environ
+        ):  # the shell asks what may come next, if it was told to by the package argcomplete
+            import_module("argcomplete").autocomplete(parser)
+        options = parser.parse_args(arguments)
         status: int = options.run(options)
         sys.stdout.flush()
         return status
