@@ -44,6 +44,13 @@ def last(sums: Sums, table: np.ndarray) -> float:
 
 
 @kernel
+def shares(values: np.ndarray, sums: Sums) -> None:
+    for i in range(len(values)):
+        values[i] += 1.0
+        sums.values[i] /= sums.total
+
+
+@kernel
 def halve(values: np.ndarray, small: np.ndarray) -> None:
     for i in range(len(values)):
         values[i] *= 0.5
@@ -77,6 +84,16 @@ def test_what_is_written_into_an_argument_is_written_for_the_caller() -> None:
         run(values[::-2], small)
         assert values.tolist() == [0, 0.5, 2, 1.5, 4, 2.5]
         assert small.tolist() == [False, False, True]
+
+
+def test_what_was_written_before_a_division_by_zero_is_not_written_twice() -> None:
+    for run in (shares.function, shares.source, shares.compiled):
+        values, sums = np.zeros(2), Sums(np.array([1.0, 0.0]), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            run(values, sums)
+        assert values.tolist() == [1.0, 1.0]
+        assert sums.values[0] == np.inf
+        assert np.isnan(sums.values[1])
 
 
 def test_a_division_by_zero_is_infinite_in_all_versions() -> None:

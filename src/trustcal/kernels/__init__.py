@@ -12,13 +12,14 @@ and all it may ask of numpy is in `_Views`; one that needs more is called as it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from math import inf
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -60,9 +61,12 @@ class kernel(Generic[Arguments, Result]):  # noqa: N801 - a decorator
         """The plain version: arrays come and go as arrays, but the loops see memory views of them."""
 
         def function(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+            before = [array.copy() for array in _writeable(args)]
             try:
                 found: Result = _arrays(self._on_views(*map(_views, args), **kwargs))
             except ZeroDivisionError:  # where numpy's floats, and compiled ones, go on with ±inf or NaN
+                for array, old in zip(_writeable(args), before, strict=True):
+                    array[:] = old
                 found = self.source(*args, **kwargs)
             return found
 
@@ -119,6 +123,15 @@ def _views(given: Any) -> Any:
     if isinstance(given, np.ndarray):
         return given.data if given.ndim == 1 else given
     return given._make(map(_views, given)) if hasattr(given, "_make") else given
+
+
+def _writeable(given: tuple[Any, ...]) -> Iterator[NDArray[Any]]:
+    """The arrays that a kernel could write into, also within named tuples."""
+    for one in given:
+        if isinstance(one, np.ndarray) and one.flags.writeable:
+            yield one
+        elif hasattr(one, "_make"):
+            yield from _writeable(one)
 
 
 def _arrays(found: Any) -> Any:
