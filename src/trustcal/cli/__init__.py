@@ -20,9 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # an old code page has no ≤: rather a ? than nothing at all
     try:
         parser = _parser()
-        if (
-            "_ARGCOMPLETE" in os.environ
-        ):  # the shell asks what may come next, if it was told to by the package argcomplete
+        if "_ARGCOMPLETE" in os.environ:  # set by a shell that the package argcomplete has taught to ask what may come
             import_module("argcomplete").autocomplete(parser)
         options = parser.parse_args(arguments)
         status: int = options.run(options)

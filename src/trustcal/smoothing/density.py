@@ -201,12 +201,10 @@ class Exponentials(Density):
         # Each value's density has a slope of at most itself/s, so W grows by at most exp(h/s) over the distance h, and
         # μW' − V', in which a value's slope is weighted by μ − p_hat of that value, is at most W/s.
         width, least = (right - left) / self.scale, np.minimum(self._at(left), self._at(right))
-        grown = np.where(
-            width < 700, least * np.exp(np.minimum(width, 700)), np.inf
-        )  # beyond, least may be 0 in floats
-        return np.asarray(
-            (2 + 1 / self.scale) * np.minimum(grown, self.most * np.exp(-self.away(left, right) / self.scale))
-        )
+        # Over more than 700 scales W may be 0 in floating point where it is not 0, and its growth says nothing.
+        grown = np.where(width < 700, least * np.exp(np.minimum(width, 700)), np.inf)
+        fallen = self.most * np.exp(-self.away(left, right) / self.scale)
+        return np.asarray((2 + 1 / self.scale) * np.minimum(grown, fallen))
 
     def _at(self, x: FloatArray) -> FloatArray:
         """W at x."""
