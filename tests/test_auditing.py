@@ -30,7 +30,7 @@ from trustcal.auditing import Failure, Gate, failures
 from trustcal.auditing.pictures import curve, histogram, movement
 from trustcal.cli import main
 from trustcal.comparing import compare
-from trustcal.report.words import verdict
+from trustcal.report.words import MEASURES, verdict
 from trustcal.sources import reading
 
 RAIN = tc.Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
@@ -324,6 +324,13 @@ def test_groups_are_measured_as_the_whole_is() -> None:
     )  # fmt: skip
     assert (rain.rows, rain.cdl, rain.uncertainty) == (None, 1.0, None)
     assert re.search(r"rain\s+\|\s+\| 0.5000", str(audit))
+
+
+def test_no_name_of_a_measure_is_broken_on_80_columns() -> None:
+    """The width of most terminals, where the table is as wide as in plain text."""
+    for name in MEASURES.values():
+        (line,) = (line for line in str(FULL).splitlines() if line.startswith(f"| {name} "))
+        assert len(line) <= 80
 
 
 # --- gates

@@ -84,7 +84,7 @@ def _measures(inference: Inference, frame: box.Box) -> Table:
     """The measures beside what chance alone would show."""
     table = Table(box=frame)
     table.add_column("")
-    for header in ("measured", f"{whole(inference.level)} interval", "by chance", "p"):
+    for header in ("measured", f"{whole(inference.level)} interval", "by\nchance", "p"):
         table.add_column(header, justify="right")
     for entry in inference.measures:
         table.add_row(
