@@ -265,3 +265,9 @@ def test_rows_with_weights_are_rounded_as_the_engine_rounds_them(tmp_path: Path)
     file.write_text("p,y,w\n0.25,0,1\n0.75,1,2\n0.125,1,4\n")  # half steps, and less
     found = reading(file, weight="w", resolution=2**-1)
     assert tc.Predictor.from_samples(*weighted_rows(file, found)) == found.predictor
+
+
+@pytest.mark.parametrize("by", [5, [5], ["g", None], {"g": 1}, 0.5, True])
+def test_groups_are_named_by_columns(by: Any) -> None:
+    with pytest.raises(ValueError, match="by must be the name of a column, or a list of names, not"):
+        tc.read(FRAME, by=by)

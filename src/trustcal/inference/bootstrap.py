@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 
+from trustcal.arguments import generator
 from trustcal.cells import checked_count
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import (
@@ -70,9 +71,9 @@ def bootstrap_interval(
     """
     (statistic,), draws = checked_statistics([statistic]), checked_count("draws", draws)
     confidence = checked_confidence(confidence)
-    design, generator = Design.of(q, cells), np.random.default_rng(rng)
-    again = drawn_values(design, design.resampled, (statistic,), draws, generator)
-    calibrated = drawn_values(design, design.calibrated_draw, (statistic,), draws, generator)
+    design, random = Design.of(q, cells), generator(rng)
+    again = drawn_values(design, design.resampled, (statistic,), draws, random)
+    calibrated = drawn_values(design, design.calibrated_draw, (statistic,), draws, random)
     (estimate,) = values(design, design.observed, (statistic,))
     return interval_of(design, statistic, estimate, again, calibrated, confidence)
 

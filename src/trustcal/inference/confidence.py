@@ -14,6 +14,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.arguments import generator
 from trustcal.inference.rows import worth
 from trustcal.inference.simulation import checked_confidence
 from trustcal.measures.continuous import row_counts, smcal, smcal_witness
@@ -111,8 +112,8 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
             "Use the predictor before it was rounded or coarsened, or read it with resolution=0."
         )
     zeros, ones = counts
-    generator = np.random.default_rng(rng)
-    learn = np.stack([generator.binomial(zeros, _TO_LEARN), generator.binomial(ones, _TO_LEARN)])
+    random = generator(rng)
+    learn = np.stack([random.binomial(zeros, _TO_LEARN), random.binomial(ones, _TO_LEARN)])
     judge = np.stack([zeros, ones]) - learn
     estimate, rows = smcal(q), int(judge.sum())
     lower = 0.0

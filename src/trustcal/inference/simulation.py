@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.arguments import as_number, generator
 from trustcal.inference.rows import Design
 from trustcal.kernels.certificates import lower_certificate, upper_certificate
 from trustcal.kernels.curve import law_left, potentials_along
@@ -47,8 +48,8 @@ def drawn_values(
 ) -> FloatArray:
     """The statistics of so many draws: a row each.  O(draws · n log n)."""
     compile_for(statistics, round(_STEPS * draws * len(design.observed)))
-    generator = np.random.default_rng(rng)
-    return np.array([values(design, draw(generator), statistics) for _ in range(draws)])
+    random = generator(rng)
+    return np.array([values(design, draw(random), statistics) for _ in range(draws)])
 
 
 def compile_for(statistics: Sequence[Statistic], steps: int) -> None:
@@ -76,6 +77,6 @@ def checked_statistics(statistics: Iterable[Statistic]) -> tuple[Statistic, ...]
 
 def checked_confidence(confidence: float) -> float:
     """A confidence strictly between 0 and 1, or a refusal."""
-    if not 0 < confidence < 1:  # NaN compares false
+    if not 0 < as_number(confidence) < 1:
         raise ValueError(f"confidence must lie strictly between 0 and 1, such as 0.95, not {confidence!r}.")
     return float(confidence)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from trustcal.arguments import generator
 from trustcal.cells import checked_count
 from trustcal.inference.bootstrap import ConfidenceInterval, interval_of
 from trustcal.inference.rows import Design
@@ -42,9 +43,9 @@ def inferences(
     """
     names, draws = checked_statistics(statistics), checked_count("draws", draws)
     confidence = checked_confidence(confidence)
-    design, generator = Design.of(q, cells), np.random.default_rng(rng)
-    calibrated = drawn_values(design, design.calibrated_draw, names, draws, generator)
-    again = drawn_values(design, design.resampled, names, draws, generator)
+    design, random = Design.of(q, cells), generator(rng)
+    calibrated = drawn_values(design, design.calibrated_draw, names, draws, random)
+    again = drawn_values(design, design.resampled, names, draws, random)
     observed = values(design, design.observed, names)
     return tuple(
         (calibration_test_of(design, name, value, null), interval_of(design, name, value, other, null, confidence))

@@ -166,7 +166,7 @@ def reading(
     The prediction is column 'prediction', by its name.
     The outcome is column 'outcome', by its name.
     """
-    names = (by,) if isinstance(by, str) else tuple(by or ())
+    names = _names(by)
     finely = checked_resolution(resolution)
 
     def request(columns: Sequence[str], title: str) -> Request:
@@ -275,6 +275,13 @@ def _counted_relation(
         asked = request(names, title)
         run = partial(relation.query, "trustcal_source")
         return title, asked, counted_by_query(table, run, asked, keep=False)
+
+
+def _names(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    names = (by,) if isinstance(by, str) else () if by is None else by
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"by must be the name of a column, or a list of names, not {by!r}.")
+    return tuple(names)
 
 
 def _named(group: Group, by: str | Sequence[str] | None) -> Any:
