@@ -132,7 +132,7 @@ def _streamed(run: Run, rows: str, request: Request) -> Counter | None:
         if any(column.null_count for column in batch.columns):
             return None
         # Not by to_numpy, which imports pandas where it is installed, and there loses a Ctrl-C.
-        p, y = map(cast(Callable[[Any], Any], np.from_dlpack), batch.columns)
+        p, y = map(cast("Callable[[Any], Any]", np.from_dlpack), batch.columns)
         if not counter.add(p, y):
             return None
     return counter
