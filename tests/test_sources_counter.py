@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import trustcal as tc
 from tests.test_sources_engines import FILES, FRAMES
 from tests.traps import SOUND, Y, from_rows, same, trap_table
-from trustcal.kernels.counting import count_cells, count_values, count_words
+from trustcal.kernels.counting import LINE, count_cells, count_values, count_words
 from trustcal.sources import counter, counting, frames, packing, queries, reading
 from trustcal.sources.counter import Counter, Grid
 from trustcal.sources.faults import Faults
@@ -75,9 +75,10 @@ def test_kernels_count(rows: Rows) -> None:
         (count_values, count_cells, count_words),
         (count_values.compiled, count_cells.compiled, count_words.compiled),
     ):
-        table = np.zeros((128, 4), dtype=np.uint64)
+        table = np.zeros(128 * LINE, dtype=np.uint64)
         assert values(p, y, table, 0, 64) == (len(p), len({value for value, _ in want}))
-        lines = table[table[:, 0] > 0]
+        lines = table.reshape(-1, LINE)
+        lines = lines[lines[:, 0] > 0]
         keys = (lines[:, 0] >> np.uint64(1)).view(np.float64)
         assert want == Multiset({(k, bool(o)): int(n) for k, line in zip(keys, lines, strict=True)
                                  for o, n in enumerate(line[1:3]) if n})  # fmt: skip
@@ -100,7 +101,7 @@ def test_kernels_count(rows: Rows) -> None:
 def test_kernels_stop_at_a_row_at_fault(fault: tuple[float, int]) -> None:
     p, y = np.array([0.25, 0.5, fault[0], 0.5]), np.array([1, 0, fault[1], 1], dtype=np.uint8)
     for values, cells in ((count_values, count_cells), (count_values.compiled, count_cells.compiled)):
-        assert values(p, y, np.zeros((8, 4), dtype=np.uint64), 0, 4) == (2, 2)
+        assert values(p, y, np.zeros(8 * LINE, dtype=np.uint64), 0, 4) == (2, 2)
         assert cells(p, y, np.zeros(10, dtype=np.int32), 4.0) == (2, 0.0)
     assert Words(4).add(p, y) == 2
 
@@ -108,15 +109,15 @@ def test_kernels_stop_at_a_row_at_fault(fault: tuple[float, int]) -> None:
 def test_a_table_that_is_full() -> None:
     p, y = np.array([0.5, 0.25, 0.5, 0.75, 0.25]), np.zeros(5, dtype=np.uint8)
     for kernel in (count_values, count_values.compiled):
-        assert kernel(p, y, np.zeros((8, 4), dtype=np.uint64), 0, 2) == (3, 2)
+        assert kernel(p, y, np.zeros(8 * LINE, dtype=np.uint64), 0, 2) == (3, 2)
 
 
 def test_values_whose_hashes_collide() -> None:
     """Lines are looked for in order from where the hash points, past the end of the table to its beginning."""
     p = np.random.default_rng(0).random(60)
-    table = np.zeros((64, 4), dtype=np.uint64)
+    table = np.zeros(64 * LINE, dtype=np.uint64)
     assert count_values.compiled(p, np.ones(60, dtype=np.uint8), table, 0, 63) == (60, 60)
-    assert sorted((table[table[:, 0] > 0, 0] >> np.uint64(1)).view(np.float64)) == sorted(p)
+    assert sorted((table[table[::LINE].nonzero()[0] * LINE] >> np.uint64(1)).view(np.float64)) == sorted(p)
 
 
 # --- one way after the other

@@ -18,42 +18,46 @@ WordArray = NDArray[np.uint64]
 CountArray = NDArray[np.int32]
 OutcomeArray = NDArray[np.uint8]
 
-_ONE, _HALF, _LOW = np.uint64(1), np.uint64(32), np.uint64(0xFFFF_FFFF)
-_EVEN, _ODD = np.uint64(0x9E37_79B1), np.uint64(0x85EB_CA77)
-_SPREAD = np.uint64(30)
+LINE = 4
+"""Words in a line of a table of values: a key, rows with y = 0, rows with y = 1, and one to fit the cache."""
+_ZERO, _ONE, _LINE, _HALF, _LOW = np.uint64(0), np.uint64(1), np.uint64(LINE), np.uint64(32), np.uint64(0xFFFF_FFFF)
+_CERTAIN = np.float64(1.0).view(np.uint64)
+"""The bits of 1: those of numbers from 0 to 1 are no greater, those of all others are."""
+_EVEN, _ODD, _SPREAD = np.uint64(0x9E37_79B1), np.uint64(0x85EB_CA77), np.uint64(30)
 
 
 @kernel
 def count_values(p: FloatArray, y: OutcomeArray, table: WordArray, used: int, most: int) -> tuple[int, int]:
-    """Count rows in a table with `used` values, `most` at most; a line has a key, rows with y = 0 and rows with y = 1.
+    """Count rows in a table of 2^k lines, of which `used` have a value, `most` at most.
 
     The key is the bits of the prediction but its sign, which -0.0 has, and last a 1, so that none is 0.  Its line is
-    the first from where a hash of both its halves points that has this key or none; the table has 2^k lines.
+    the first from where a hash of both its halves points that has this key or none.
     """
     bits = p.view(np.uint64)
+    last = np.uint64(len(table) // LINE - 1)
     for i in range(len(p)):
-        if not (p[i] >= 0 and p[i] <= 1 and y[i] <= 1):
+        if (bits[i] > _CERTAIN or y[i] > 1) and not (p[i] == 0 and y[i] <= 1):  # -0.0 has more bits than 1
             return i, used
         key = (bits[i] << _ONE) | _ONE
-        line = int((((key & _LOW) * _EVEN) ^ ((key >> _HALF) * _ODD)) >> _SPREAD) & (len(table) - 1)
-        while table[line, 0] != key:
-            if table[line, 0] == 0:
+        line = ((((key & _LOW) * _EVEN) ^ ((key >> _HALF) * _ODD)) >> _SPREAD) & last
+        while table[line * _LINE] != key:
+            if table[line * _LINE] == _ZERO:
                 if used == most:
                     return i, used
-                table[line, 0] = key
+                table[line * _LINE] = key
                 used += 1
             else:
-                line = (line + 1) & (len(table) - 1)
-        table[line, 1 + int(y[i])] += _ONE
+                line = (line + _ONE) & last
+        table[line * _LINE + _ONE + np.uint64(y[i])] += _ONE
     return len(p), used
 
 
 @kernel
 def count_cells(p: FloatArray, y: OutcomeArray, counts: CountArray, steps: float) -> tuple[int, float]:
     """Count rows on the grid 0, 1/steps, …, 1, half a step going up, and add up how far they move, in steps."""
-    moved = 0.0
+    moved, bits = 0.0, p.view(np.uint64)
     for i in range(len(p)):
-        if not (p[i] >= 0 and p[i] <= 1 and y[i] <= 1):
+        if (bits[i] > _CERTAIN or y[i] > 1) and not (p[i] == 0 and y[i] <= 1):
             return i, moved
         exact = p[i] * steps
         cell = floor(exact + 0.5)

@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from trustcal.kernels.counting import count_cells, count_values
+from trustcal.kernels.counting import LINE, count_cells, count_values
 from trustcal.predictor import Predictor
 from trustcal.sources.counting import DEFAULT, Counted, too_many
 from trustcal.sources.faults import Faults
@@ -38,7 +38,7 @@ class Values:
     """
 
     def __init__(self) -> None:
-        self._table = np.zeros((4 * FEW, 4), dtype=np.uint64)  # a line of 32 bytes lies within one of the cache
+        self._table = np.zeros(4 * FEW * LINE, dtype=np.uint64)
         self._used = 0
 
     def add(self, p: FloatArray, y: OutcomeArray) -> int:
@@ -48,7 +48,8 @@ class Values:
 
     def tally(self) -> Tally:
         """The rows counted by prediction.  O(d log d) for d distinct ones."""
-        key, zero, one, _ = self._table[self._table[:, 0] > 0].T
+        lines = self._table.reshape(-1, LINE)
+        key, zero, one, _ = lines[lines[:, 0] > 0].T
         return tallied((key >> _ONE).view(np.float64), (zero + one).astype(np.float64), one.astype(np.float64))
 
 

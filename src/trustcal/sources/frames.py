@@ -152,8 +152,7 @@ def _streamed(rows: nw.LazyFrame[Any], request: Request) -> Counter | None:
     if not plain or rows.implementation.value not in _HERE or not isinstance(rows.collect_schema()["y"], nw.Float64):
         return None
     counter = Counter(request.resolution)
-    for block in _blocks(rows):
-        p, y = block["p"], block["y"]
+    for p, y in _blocks(rows):
         if p.null_count() or y.null_count():
             return None
         outcome = y.to_numpy()
@@ -163,18 +162,17 @@ def _streamed(rows: nw.LazyFrame[Any], request: Request) -> Counter | None:
     return counter
 
 
-def _blocks(rows: nw.LazyFrame[Any]) -> Iterator[nw.DataFrame[Any]]:
-    """The rows, some at a time, in any order."""
-    import narwhals as nw
-
+def _blocks(rows: nw.LazyFrame[Any]) -> Iterator[tuple[Any, Any]]:
+    """Predictions and outcomes, some at a time and in any order, as series."""
     native = rows.to_native()
     if hasattr(native, "collect_batches"):  # a frame of a Polars that has them
-        for batch in native.collect_batches(chunk_size=_BLOCK, maintain_order=False):
-            yield nw.from_native(batch)
+        for batch in native.collect_batches(maintain_order=False):
+            yield batch["p"], batch["y"]
     else:
         frame = rows.collect()
         for begin in range(0, len(frame), _BLOCK):
-            yield frame[begin : begin + _BLOCK]
+            block = frame[begin : begin + _BLOCK]
+            yield block["p"], block["y"]
 
 
 def _has_many(rows: nw.LazyFrame[Any], request: Request) -> bool:
