@@ -20,7 +20,8 @@ from trustcal.sources.tallies import FloatArray, Pile, Tally, merged, most_moved
 FEW = 1 << 16
 """Up to so many distinct predictions a table of them stays in a processor's cache."""
 START, FULL, ROOM = 4 * FEW, 1 << 24, 1 << 27
-"""So many words are looked at first, and so many then; a gigabyte of them may be in memory whatever comes of them."""
+"""So many words are looked at first.  Then they are counted whenever there are so many, or, where every value is kept,
+a gigabyte of them, which may be in memory whatever comes of them."""
 MOST = 2**31 - 1
 """An int32 counts so far."""
 _ONE = np.uint64(1)
@@ -166,7 +167,7 @@ class Counter:
             distinct = way.distinct()
             if distinct > FEW and not self._needs_grid(distinct):
                 if way.limit < FULL:
-                    return way.allow(FULL)
+                    return way.allow(FULL if self._free else ROOM)
                 if not self._free and 3 * distinct >= way.rows:  # words take less memory than what they make
                     return way.allow(max(ROOM, 3 * way.rows))
         return self._count(way)
