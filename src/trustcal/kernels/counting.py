@@ -21,8 +21,8 @@ OutcomeArray = NDArray[np.uint8]
 LINE = 4
 """Words in a line of a table of values: a key, rows with y = 0, rows with y = 1, and one to fit the cache."""
 _ZERO, _ONE, _LINE, _HALF, _LOW = np.uint64(0), np.uint64(1), np.uint64(LINE), np.uint64(32), np.uint64(0xFFFF_FFFF)
-_CERTAIN = np.float64(1.0).view(np.uint64)
-"""The bits of 1: those of numbers from 0 to 1 are no greater, those of all others are."""
+CERTAIN = np.float64(1.0).view(np.uint64)
+"""The bits of 1: those of numbers from 0 to 1 are no greater, those of all others are, and those of -0.0."""
 _EVEN, _ODD, _SPREAD = np.uint64(0x9E37_79B1), np.uint64(0x85EB_CA77), np.uint64(30)
 
 
@@ -36,7 +36,7 @@ def count_values(p: FloatArray, y: OutcomeArray, table: WordArray, used: int, mo
     bits = p.view(np.uint64)
     last = np.uint64(len(table) // LINE - 1)
     for i in range(len(p)):
-        if (bits[i] > _CERTAIN or y[i] > 1) and not (p[i] == 0 and y[i] <= 1):  # -0.0 has more bits than 1
+        if (bits[i] > CERTAIN or y[i] > 1) and not (p[i] == 0 and y[i] <= 1):
             return i, used
         key = (bits[i] << _ONE) | _ONE
         line = ((((key & _LOW) * _EVEN) ^ ((key >> _HALF) * _ODD)) >> _SPREAD) & last
@@ -57,7 +57,7 @@ def count_cells(p: FloatArray, y: OutcomeArray, counts: CountArray, steps: float
     """Count rows on the grid 0, 1/steps, …, 1, half a step going up, and add up how far they move, in steps."""
     moved, bits = 0.0, p.view(np.uint64)
     for i in range(len(p)):
-        if (bits[i] > _CERTAIN or y[i] > 1) and not (p[i] == 0 and y[i] <= 1):
+        if (bits[i] > CERTAIN or y[i] > 1) and not (p[i] == 0 and y[i] <= 1):
             return i, moved
         exact = p[i] * steps
         cell = floor(exact + 0.5)

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.kernels.counting import count_words
+from trustcal.kernels.counting import CERTAIN, count_words
 from trustcal.predictor import Predictor
 from trustcal.rows import run_starts
 from trustcal.sources.tallies import FloatArray, Tally
@@ -17,8 +17,6 @@ WordArray = NDArray[np.uint64]
 OutcomeArray = NDArray[np.uint8]
 
 _ONE = np.uint64(1)
-_CERTAIN = np.array(1.0).view(np.uint64)
-"""The bits of 1: those of numbers from 0 to 1 are no greater, those of all others are, and those of -0.0."""
 BLOCK = 1 << 16
 _QUICK = 1 << 18
 """Up to so many words numpy counts them sooner than compiled code is loaded."""
@@ -52,7 +50,7 @@ class Words:
         """Pack these rows, up to the limit or the first that is not sound, and say how many.  O(n)."""
         p, y = p[: self.limit - self.rows], y[: self.limit - self.rows]
         bits, taken = p.view(np.uint64), len(p)
-        if not taken or bits.max() > _CERTAIN or y.max() > 1:  # or a -0.0, whose sign the shift will drop
+        if not taken or bits.max() > CERTAIN or y.max() > 1:  # or a -0.0, whose sign the shift will drop
             sound = (p >= 0) & (p <= 1) & (y <= 1)
             taken = len(p) if sound.all() else int(np.argmin(sound))
         words = self.memory[self.rows : self.rows + taken].view(np.uint64)

@@ -110,9 +110,9 @@ def read(
 
     `source` is a CSV, TSV, JSON lines or Parquet file (compressed or not), a pattern such as "*.parquet" or a list of
     files; a frame of pandas, Polars (eager or lazy), PySpark, Dask or Ibis; a DuckDB relation; a PyArrow table or
-    dataset.  The engine that holds the rows counts them by prediction and outcome, and only the counts come here: from
-    every engine the same rows give the same bits as `Predictor.from_samples`.  With weights the engine's own sums come,
-    which may differ from engine to engine in the last digits (and, where an engine adds in parallel, from run to run).
+    dataset.  Rows are counted by prediction and outcome as they stream by, or by the engine that holds them: from every
+    engine the same rows give the same bits as `Predictor.from_samples`.  With weights the engine's own sums come, which
+    may differ from engine to engine in the last digits (and, where an engine adds in parallel, from run to run).
 
     Columns are named exactly, capitals included.  `prediction` and `outcome` may be left out where one column has an
     obvious name (prediction, predicted, probability, prob, score, y_prob, p; outcome, label, target, y_true, y).
