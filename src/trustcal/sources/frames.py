@@ -180,7 +180,9 @@ def _has_many(rows: nw.LazyFrame[Any], request: Request) -> bool:
 
     if not too_many(int(rows.select(nw.len()).collect().item())):
         return False
-    keys = rows.select("p", *(f"g{index}" for index in range(len(request.columns.by)))).unique()
+    names = ["p", *(f"g{index}" for index in range(len(request.columns.by)))]
+    # Not by unique, which numbers the rows of each key on Spark, and so sends every row over the network.
+    keys = rows.group_by(*names, drop_null_keys=False).agg(nw.len().alias("n"))
     return too_many(int(keys.select(nw.len()).collect().item()))
 
 
