@@ -238,3 +238,12 @@ def test_a_distance_is_at_most_1() -> None:
     witness = tc.dtc_witness(Predictor([0.0, 1e-254], [0.2, 0.8], [0.2, 0.8]))
     assert (witness.lower, witness.upper) == (1.0, 1.0)
     witness.verify(exact=True)
+
+
+def test_a_calibrated_predictor_is_at_no_distance() -> None:
+    """However lopsided: the first curve left 3.7e-13 here."""
+    p, mass = np.array([5e-324, 0.25]), np.array([1e6, 1.0]) / (1e6 + 1)
+    witness = tc.dtc_witness(Predictor(p, mass, p * mass))
+    assert (witness.lower, witness.shots) == (0.0, 0)
+    assert witness.upper < 1e-22
+    witness.verify(exact=True)

@@ -29,7 +29,7 @@ from trustcal.noise import (
     UniformNoise,
 )
 from trustcal.predictor import Predictor
-from trustcal.smoothing import SmoothedPredictor, smooth
+from trustcal.smoothing import SmoothedPredictor, bells, smooth
 
 FloatArray = NDArray[np.float64]
 
@@ -213,3 +213,46 @@ def test_other_measures_ask_for_a_grid() -> None:
             measure(smoothed)
     with pytest.raises(ValueError, match="cells=100"):
         ece(smoothed, cells=3)
+
+
+@pytest.mark.parametrize(
+    "noise", [TruncatedGaussian(0.05), ClampedGaussian(0.05), TruncatedGaussian(2.0), ClampedGaussian(0.3)]
+)
+@pytest.mark.parametrize("shape", ["spread", "rare", "two heaps"])
+def test_many_predictions_are_as_good_as_a_few(
+    noise: TruncatedGaussian | ClampedGaussian, shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After Gaussian noise: 12 places for each half of a scale serve as all predictions there."""
+    rng = np.random.default_rng(3)
+    p = {"spread": rng.random(3000), "rare": rng.random(3000) ** 8, "two heaps": np.append(rng.random(1500), 3) / 3}[
+        shape
+    ]
+    p = np.append(p, 1 - p[:500] / 9)
+    q = Predictor.from_samples(rng.random(len(p)) < np.clip(p**1.3 + 0.03 * np.sin(9 * p), 0, 1), p)
+    mu = np.linspace(0, 1, 41)
+
+    def measured() -> tuple[float, float, FloatArray]:
+        after = smooth(q, noise)
+        assert isinstance(after, SmoothedPredictor)
+        return after.ece(), after.cdl(), after.profile(mu)
+
+    assert len(bells.condensed(q.p, np.stack([q.mass, q.positive]), noise.scale)[0]) < len(q)
+    few = measured()
+    monkeypatch.setattr(bells, "condensed", lambda p, weights, scale: (p, weights))
+    every = measured()
+    assert few[0] == pytest.approx(every[0], abs=1e-14)
+    assert few[1] == pytest.approx(every[1], abs=2e-12)
+    np.testing.assert_allclose(few[2], every[2], rtol=0, atol=1e-14)
+
+
+@given(st.integers(1, 400), st.floats(0.05, 5), st.integers(0, 2**32))
+def test_condensed_weights_integrate_what_is_smooth(n: int, scale: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    p, weights = np.sort(rng.random(n)), rng.random((2, n)) / n
+    places, fewer = bells.condensed(p, weights, scale)
+    assert len(places) <= max(n, 12 * int(np.ceil(2 / scale)))
+    assert np.all((places >= 0) & (places <= 1))
+    assert np.all(np.diff(places) > 0)
+    for x in (0.0, 0.3, 1.0):
+        bell = [np.exp(-(((x - at) / scale) ** 2) / 2) for at in (places, p)]
+        np.testing.assert_allclose(fewer @ bell[0], weights @ bell[1], rtol=0, atol=1e-14)

@@ -69,7 +69,7 @@ class SmoothedPredictor:
     def ece(self) -> float:
         """Expected calibration error (Definition 2.8), E|p − p_hat| = ∫ |p·W − V| dp and the same for atoms.
 
-        O(n), after a sort, for uniform and Laplace noise; O(n/scale) for Gaussian noise.
+        O(n), after a sort; for Gaussian noise O(n + 1/scale).
         """
         (_, zero), (mass, one) = self._density.atoms
         return float(self._density.absolute_bias() + zero + abs(mass - one))
@@ -82,7 +82,8 @@ class SmoothedPredictor:
     def cdl(self) -> float:
         """Calibration decision loss (Definition 2.12), 2·cav R(1/2), to 1e-12 (from below).
 
-        A few hundred profiles of O(n) each; should R run along its envelope, the search ends at 10^5 thresholds.
+        A few hundred profiles of O(n), for Gaussian noise O(1/scale), each; should R run along its envelope, the search
+        ends at 10^5 thresholds.
         """
         return self._worst[0]
 
