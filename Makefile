@@ -20,6 +20,7 @@ bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.decision
 	$(BIN)/python -m benchmarks.smooth
 	$(BIN)/python -m benchmarks.noise
+	$(BIN)/python -m benchmarks.after_noise
 	$(BIN)/python -m benchmarks.eps_sweep
 	$(BIN)/python -m benchmarks.inference
 	$(BIN)/python -m benchmarks.auditing

@@ -29,7 +29,7 @@ from trustcal.noise import (
     UniformNoise,
 )
 from trustcal.predictor import Predictor
-from trustcal.smoothing import SmoothedPredictor, bells, smooth
+from trustcal.smoothing import SmoothedPredictor, bells, grid, smooth
 
 FloatArray = NDArray[np.float64]
 
@@ -231,18 +231,20 @@ def test_many_predictions_are_as_good_as_a_few(
     q = Predictor.from_samples(rng.random(len(p)) < np.clip(p**1.3 + 0.03 * np.sin(9 * p), 0, 1), p)
     mu = np.linspace(0, 1, 41)
 
-    def measured() -> tuple[float, float, FloatArray]:
-        after = smooth(q, noise)
+    def measured() -> tuple[float, float, FloatArray, FloatArray]:
+        after, on_grid = smooth(q, noise), smooth(q, noise, cells=30)
         assert isinstance(after, SmoothedPredictor)
-        return after.ece(), after.cdl(), after.profile(mu)
+        return after.ece(), after.cdl(), after.profile(mu), np.stack([on_grid.mass, on_grid.positive])
 
     assert len(bells.condensed(q.p, np.stack([q.mass, q.positive]), noise.scale)[0]) < len(q)
     few = measured()
-    monkeypatch.setattr(bells, "condensed", lambda p, weights, scale: (p, weights))
+    for room in (bells, grid):
+        monkeypatch.setattr(room, "condensed", lambda p, weights, scale: (p, weights))
     every = measured()
     assert few[0] == pytest.approx(every[0], abs=1e-14)
     assert few[1] == pytest.approx(every[1], abs=2e-12)
-    np.testing.assert_allclose(few[2], every[2], rtol=0, atol=1e-14)
+    for index in (2, 3):
+        np.testing.assert_allclose(few[index], every[index], rtol=0, atol=1e-14)
 
 
 @given(st.integers(1, 400), st.floats(0.05, 5), st.integers(0, 2**32))

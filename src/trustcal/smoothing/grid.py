@@ -20,6 +20,7 @@ from trustcal.noise import (
 )
 from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor
+from trustcal.smoothing.bells import condensed
 from trustcal.smoothing.smoothed import SmoothedPredictor
 
 FloatArray = NDArray[np.float64]
@@ -46,8 +47,7 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
     >>> on_grid.p, on_grid.mass, on_grid.positive
     (array([0.  , 0.25, 0.5 , 0.75]), array([0.25, 0.25, 0.25, 0.25]), array([0.   , 0.125, 0.125, 0.25 ]))
 
-    O(n + cells) for Laplace and uniform noise, after a merge; O(n·cells) time for Gaussian noise (less for small
-    scales), in blocks.
+    O(n + cells) for Laplace and uniform noise, after a merge; O(n + cells/scale) at most for Gaussian noise.
     """
     q = as_predictor(q)
     checked_noise(noise)
@@ -142,7 +142,10 @@ def _uniform_cells(p: FloatArray, split: FloatArray, noise: UniformNoise, edges:
 
 def _cells(p: FloatArray, split: FloatArray, noise: Noise, edges: FloatArray) -> FloatArray:
     """By the distribution function at the inner edges, for noise whose only atoms are 0 and 1."""
-    reach = 9 * noise.scale if isinstance(noise, (TruncatedGaussian, ClampedGaussian)) else 1.0  # beyond: 1e-19
+    reach = 1.0
+    if isinstance(noise, (TruncatedGaussian, ClampedGaussian)):
+        reach = 9 * noise.scale  # beyond: 1e-19
+        p, split = condensed(p, split, noise.scale)
     below = np.zeros((2, len(edges)))
     below[:, -1] = split.sum(axis=1)
     for low in range(1, len(edges) - 1, 32):
