@@ -8,13 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import trustcal as tc
-from tests.engines.rows import many_rows, want, written_parts
+from tests.engines.rows import check_groups_weights_and_refusals, check_many_rows, many_rows, written_parts
 from tests.engines.standalone import Standalone
-from tests.traps import SOUND, G, P, W, from_rows, same, trap_table
+from tests.traps import SOUND, P, from_rows, same, trap_table
 from trustcal.noise import TruncatedLaplace
 from trustcal.smoothing import perturb
 from trustcal.sources import reading
@@ -38,26 +37,12 @@ def test_the_trap_table(traps: Any) -> None:
 
 
 def test_groups_weights_and_refusals(traps: Any) -> None:
-    groups = tc.read(traps, prediction="p", outcome="y", by="g", drop_invalid=True)
-    assert list(groups) == ["a", "b", None]
-    for group, q in groups.items():
-        assert same(q, from_rows([index for index in SOUND if G[index] == group]))
-    assert tc.read(traps, prediction="p", outcome="y", weight="w", drop_invalid=True) == from_rows(SOUND, W)
-    with pytest.raises(ValueError, match=r"7 of 17 rows do not: .*1 with a prediction below 0"):
-        tc.read(traps, prediction="p", outcome="y")
+    check_groups_weights_and_refusals(traps)
 
 
 def test_many_rows(spark: Any, tmp_path: Path) -> None:
     rows = many_rows()
-    frame = spark.read.parquet(written_parts(rows, tmp_path, 4))
-    assert same(tc.read(frame), want(rows))
-    heavy, sums = tc.read(frame, weight="w"), want(rows, weight="w")
-    np.testing.assert_array_equal(heavy.p, sums.p)
-    np.testing.assert_allclose(heavy.mass, sums.mass, rtol=1e-13)
-    np.testing.assert_allclose(heavy.positive, sums.positive, rtol=1e-13)
-    assert heavy.effective_rows == pytest.approx(sums.effective_rows, rel=1e-13)
-    rounded = tc.read(frame, resolution=2**-6)
-    np.testing.assert_array_equal(rounded.p, want(rows).map(lambda p: np.floor(p * 64 + 0.5) / 64).p)
+    check_many_rows(rows, spark.read.parquet(written_parts(rows, tmp_path, 4)))
 
 
 def test_a_worker_killed_on_the_way(spark: Any, spark_cluster: Standalone, tmp_path: Path) -> None:
