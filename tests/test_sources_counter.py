@@ -344,3 +344,12 @@ def test_many_rows_stream_by_themselves(tmp_path: Path) -> None:
     across = pd.DataFrame(np.column_stack([p, y]), columns=["p", "y"])
     for source in (frame, across, pl.LazyFrame(frame), pa.Table.from_pandas(frame), tmp_path / "rows.parquet"):
         assert same(tc.read(source), want)
+
+
+@pytest.mark.parametrize("fault", [2, -1, 256, 257, None])
+def test_whole_numbers_that_are_no_outcome(fault: int | None, tmp_path: Path, streamed: list[int]) -> None:
+    table = pa.table({"p": [0.25, 0.5, 0.75], "y": pa.array([1, 0, fault], pa.int64())})
+    for name in ("pyarrow table", "duckdb relation", "rows.parquet"):
+        found = reading(ENGINES[name](table, tmp_path), drop_invalid=True)
+        assert found.dropped == Faults(outcome=1)
+        assert same(found.predictor, tc.Predictor.from_samples([1, 0], [0.25, 0.5]))

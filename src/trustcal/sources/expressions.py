@@ -48,6 +48,15 @@ def rows_sql(table: Table, request: Request) -> str:
     return f"SELECT *, CASE {kinds} ELSE 0 END AS kind FROM ({middle})"
 
 
+def plain_sql(table: Table, request: Request) -> str:
+    """A query for p and y alone, whole numbers and truth values as they are: whoever counts them judges them."""
+    name = request.columns.outcome
+    if request.positive is not None or _type(table, name) not in _NUMBERS - {"FLOAT", "DOUBLE"}:
+        return rows_sql(table, request)
+    p, y = _number(table, request.columns.prediction), f"TRY_CAST({_raw(table, name)} AS UTINYINT)"
+    return f"SELECT {p} AS p, {y} AS y FROM {table.sql}"
+
+
 def _number(table: Table, name: str) -> str:
     """A column as DOUBLE: text that is no number becomes NULL, decimals go by their digits, rounded once."""
     raw, type_ = _raw(table, name), _type(table, name)

@@ -27,7 +27,7 @@ from trustcal.sources.counting import (
     refuse_many_groups,
     too_many,
 )
-from trustcal.sources.expressions import KINDS, rows_sql
+from trustcal.sources.expressions import KINDS, plain_sql, rows_sql
 from trustcal.sources.faults import Faults, refusal, swapped
 from trustcal.sources.files import Table, literal, quoted
 from trustcal.sources.outcomes import refuse_third_label
@@ -79,7 +79,7 @@ def counted_by_query(table: Table, run: Run, request: Request, keep: bool) -> Co
         if request.positive is not None:
             found = run(f"SELECT {', '.join(_labels(request))} FROM ({rows})").fetchall()
             _refuse_third_label(table, request, set(found[0]))
-        counter = _streamed(run, rows, request)
+        counter = _streamed(run, plain_sql(table, request), request)
         if counter is not None and counter.rows:
             return counter.counted(counter.rows, Faults())
     if keep:
