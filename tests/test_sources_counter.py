@@ -195,6 +195,35 @@ def test_words_that_grow_move_house(small: None) -> None:
     assert words.predictor(0.0) == tc.Predictor.from_samples([0, 0, 1], [0.25, 0.5, 0.75])
 
 
+@given(rows=ROWS, threads=st.integers(1, 9))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_number_of_threads_sorts_and_counts_the_same(rows: Rows, threads: int, small: None) -> None:
+    p, y = columns(rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(packing, "THREADS", threads)
+        patch.setattr(packing, "_SHARE", 2)
+        words = Words(len(p))
+        assert words.add(p, y) == len(p)
+        words.sort()
+        assert words.packed.tolist() == np.sort(((p + 0.0).view(np.uint64) << np.uint64(1)) | y).tolist()
+        assert words.predictor(0.0) == tc.Predictor.from_samples(y, p)
+
+
+@pytest.mark.parametrize("tied", [0.0, 1e-3, 0.3, 0.6, 1.0])
+def test_threads_share_millions_of_rows_with_ties_about_their_middle(
+    tied: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing, "THREADS", 3)
+    rng = np.random.default_rng(0)
+    n = 3 << 20
+    p = np.where(rng.random(n) < tied, 0.5, rng.random(n))
+    y = (rng.random(n) < p).astype(np.uint8)
+    words = Words(n)
+    assert words.add(p, y) == n
+    words.sort()
+    assert words.predictor(0.0) == tc.Predictor.from_samples(y, p)
+
+
 def test_a_grid_counts_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counter, "MOST", 3)
     grid = Grid(0.5)

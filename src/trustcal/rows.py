@@ -124,7 +124,8 @@ def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[Flo
             "p, mass and positive must have one entry per prediction value, "
             f"but their lengths are {len(p)}, {len(mass)} and {len(positive)}."
         )
-    if not _is_law(p, mass, positive):  # a few passes say yes; only a no is worth looking for the culprit
+    total, least = _sum_and_least(p, mass, positive)
+    if not np.isfinite(total):  # one pass says yes; only a no is worth looking for the culprit
         refuse(~((p >= 0) & (p <= 1)), p, "prediction values must lie in [0, 1]")
         refuse(
             np.append(False, np.diff(p) <= 0),
@@ -141,13 +142,12 @@ def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[Flo
         )
     if len(p) == 0:
         raise ValueError("a law must have at least one prediction value, but it has none.")
-    total = float(mass.sum())
     if not abs(total - 1) <= 1e-9:
         raise ValueError(
             f"masses must sum to 1 within 1e-9, but they sum to {total!r}. "
             "Divide by the sum, or let Predictor.from_samples count rows with weights."
         )
-    if not mass.all():
+    if least == 0:
         kept = mass > 0
         return p[kept], mass[kept], positive[kept]
     return p, mass, positive
@@ -229,16 +229,19 @@ def _frozen(values: ArrayLike, name: str) -> FloatArray:
     return array + 0.0
 
 
-def _is_law(p: FloatArray, mass: FloatArray, positive: FloatArray) -> bool:
-    """Whether the arrays are a law but for the sum of masses, in one pass over memory."""
+def _sum_and_least(p: FloatArray, mass: FloatArray, positive: FloatArray) -> tuple[float, float]:
+    """The sum of masses and the least of them, in one pass over memory; NaN where the arrays are no law otherwise."""
     if len(p) == 0 or not (p[0] >= 0 and p[-1] <= 1):
-        return False
-    size = 1 << 14
+        return np.nan, np.nan
+    size = 1 << 15
+    total, least = 0.0, np.inf
     for first in range(0, len(p), size):
         here, m, one = p[first : first + size + 1], mass[first : first + size], positive[first : first + size]
-        if not ((here[1:] > here[:-1]).all() and one.min() >= 0 and (one <= m).all() and m.max() < np.inf):
-            return False
-    return True
+        if not ((here[1:] > here[:-1]).all() and one.min() >= 0 and (one <= m).all()):
+            return np.nan, np.nan
+        total += float(m.sum())
+        least = min(least, float(m.min()))
+    return total, least
 
 
 def _column(values: ArrayLike, name: str, outcomes: bool = False) -> NDArray[Any]:

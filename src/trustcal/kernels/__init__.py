@@ -78,7 +78,7 @@ class kernel(Generic[Arguments, Result]):  # noqa: N801 - a decorator
         import numba
 
         twin = self._twin(lambda part: part.compiled)
-        compiled: Callable[Arguments, Result] = numba.njit(cache=True, error_model="numpy")(twin)
+        compiled: Callable[Arguments, Result] = numba.njit(cache=True, error_model="numpy", nogil=True)(twin)
         return compiled
 
     @cached_property

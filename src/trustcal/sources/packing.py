@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import final
 
 import numpy as np
@@ -20,6 +22,10 @@ _ONE = np.uint64(1)
 BLOCK = 1 << 16
 _QUICK = 1 << 18
 """Up to so many words numpy counts them sooner than compiled code is loaded."""
+THREADS = min(8, os.cpu_count() or 1)
+"""So many at most work on what is large, ours or an engine's."""
+_SHARE = 1 << 20
+"""A thread is worth its start for so many words."""
 
 
 @final
@@ -69,7 +75,7 @@ class Words:
 
     def sort(self) -> None:
         """By prediction, then by outcome, in place.  O(n log n)."""
-        self.packed.sort()
+        _sort(self.packed, _threads(self.rows))
 
     def distinct(self) -> int:
         """How many predictions differ, once sorted.  O(n)."""
@@ -94,11 +100,24 @@ class Words:
             starts = run_starts(p)
             weight, positive = np.diff(starts, append=len(p)).astype(np.float64), np.add.reduceat(y, starts)
             return Tally(p[starts], weight / total, positive / total)
-        memory, weight, positive = self.memory, np.empty(self.rows), np.empty(self.rows)
-        values = count_words.compiled(self.packed, memory, weight, positive, total)
-        for array in (memory, weight, positive):
+        p, weight, positive = counts = self.memory, np.empty(self.rows), np.empty(self.rows)
+        words, cuts = self.packed, _cuts(self.packed, _threads(self.rows))
+
+        def count(begin: int, end: int) -> int:
+            here = slice(begin, end)
+            return count_words.compiled(words[here], p[here], weight[here], positive[here], total)
+
+        with ThreadPoolExecutor(len(cuts) - 1) as threads:
+            found = list(threads.map(count, cuts[:-1], cuts[1:]))
+        values = 0
+        for begin, more in zip(cuts[:-1], found, strict=True):
+            for array in counts:
+                if begin > values:
+                    array[values : values + more] = array[begin : begin + more]
+            values += more
+        for array in counts:
             array.resize(values, refcheck=False)  # in place
-        return Tally(memory, weight, positive)
+        return Tally(*counts)
 
     def predictor(self, moved: float) -> Predictor:
         """The predictor of these rows, once sorted, which were moved so far on average.  O(n)."""
@@ -107,3 +126,34 @@ class Words:
         for array in (part.p, part.weight, part.positive):
             array.flags.writeable = False  # and so the predictor takes it as it is
         return Predictor(part.p, part.weight, part.positive, rows=self.rows, effective_rows=rows, moved=moved)
+
+
+def _threads(rows: int) -> int:
+    """How many threads are worth their start."""
+    return max(1, min(THREADS, rows // _SHARE))
+
+
+def _sort(words: WordArray, threads: int) -> None:
+    """Sort words in place: what is below the middle and what is above in two threads, and so on."""
+    middle = len(words) // 2
+    if threads == 1 or _tied(words):
+        words.sort()
+        return
+    words.partition(middle)
+    with ThreadPoolExecutor(1) as other:
+        above = other.submit(_sort, words[middle:], threads // 2)
+        _sort(words[:middle], threads - threads // 2)
+        above.result()
+
+
+def _tied(words: WordArray) -> bool:
+    """Whether an eighth of many words or more, about the middle, seem equal: slow to part, and quick to sort."""
+    some = np.sort(words[:: max(1, len(words) // 64)])
+    return bool(some[len(some) * 7 // 16] == some[len(some) * 9 // 16])
+
+
+def _cuts(words: WordArray, shares: int) -> list[int]:
+    """Where sorted words are cut into about equal shares, equal predictions staying together; with both ends."""
+    middles = [len(words) * share // shares for share in range(1, shares)]
+    cuts = [int(np.searchsorted(words, words[middle] | _ONE, side="right")) for middle in middles]
+    return sorted({0, *cuts, len(words)})

@@ -6,7 +6,6 @@ fault and group first, and then by prediction, a range of these at a time.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from trustcal.sources.expressions import KINDS, plain_sql, rows_sql
 from trustcal.sources.faults import Faults, refusal, swapped
 from trustcal.sources.files import Table, literal, quoted
 from trustcal.sources.outcomes import refuse_third_label
+from trustcal.sources.packing import THREADS
 from trustcal.sources.tallies import FloatArray, Pile, tallied
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
         config: dict[str, str | bool | int | float | list[str]] = {
             "memory_limit": "1GB",
             "temp_directory": folder,
-            "threads": str(min(8, os.cpu_count() or 1)),
+            "threads": str(THREADS),
         }
         with duckdb.connect(config=config) as connection:
             yield connection
