@@ -203,6 +203,8 @@ def test_other_refusals(engine: str) -> None:
         ({"prediction": "P"}, r"the frame has no column 'P'\. Did you mean 'p'\?"),
         ({"row_id": "case"}, "the frame has no column 'case'"),
         ({"into": None}, "already has a column 'p_safe': name another with into="),
+        ({"into": ""}, "into must be the name of a new column, not ''"),
+        ({"into": 3}, "into must be the name of a new column, not 3"),
         ({"prediction": "t"}, "column 't' must hold numbers"),
         ({"row_id": "x"}, "column 'x' must hold row ids, integers or text"),
         ({"row_id": "n"}, "column 'n' must hold a row id for every row, but 1 are missing"),

@@ -416,6 +416,12 @@ def test_targets_that_cannot_be_written(tmp_path: Path, target: str) -> None:
         rewritten(tmp_path, "p\n0.5\n", out=target)
 
 
+def test_a_column_without_a_name(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="into must be the name of a new column, not ''"):
+        rewritten(tmp_path, "p\n0.5\n", into="")
+    assert os.listdir(tmp_path) == ["in.csv"]
+
+
 def test_capitals_that_another_format_would_lose(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="columns that differ from 'P' only in capitals would lose their names"):
         rewritten(tmp_path, "P,p\n9,0.5\n", out="out.tsv")

@@ -31,6 +31,7 @@ from trustcal.predictor import Predictor
 from trustcal.smoothing import OnlineSmoother, perturb, smooth
 from trustcal.smoothing.draws import seed_from
 from trustcal.sources import count_rows, read
+from trustcal.sources.drawing import new_column
 from trustcal.sources.faults import FaultError
 from trustcal.sources.passage import Progress
 from trustcal.sources.rewriting import rewrite
@@ -130,7 +131,7 @@ def fix_file(
         draw = partial(_next_rounds, smoother)
     else:
         draw = partial(_drawn, choice.noise, secret)
-    name = f"{prediction}_safe" if into is None else into
+    name = new_column(prediction, into)
     written = rewrite(
         source, target_file, prediction=prediction, draw=draw, into=name, row_id=row_id, progress=progress
     )

@@ -47,6 +47,18 @@ class Drawing:
         return perturb(prediction, self.noise, ids=ids, seed=self.seed)
 
 
+def new_column(prediction: str, into: object) -> str:
+    """What the column of draws is called: `into`, or the prediction's name with _safe.
+
+    >>> new_column("p", None), new_column("p", "safe")
+    ('p_safe', 'safe')
+    """
+    name = f"{prediction}_safe" if into is None else into
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"into must be the name of a new column, not {into!r}.")
+    return name
+
+
 REMEDY = "Drop or repair missing rows; divide percentages by 100; turn scores or logits into probabilities first."
 """What to do about values that are no predictions."""
 

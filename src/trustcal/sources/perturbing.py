@@ -26,6 +26,7 @@ from trustcal.sources.drawing import (
     Drawing,
     arrow_ids,
     arrow_numbers,
+    new_column,
     no_ids,
     no_numbers,
     pandas_ids,
@@ -65,7 +66,7 @@ def perturb_frame(
     O(n); the engines that stream hold a batch at a time.
     """
     drawing = Drawing(checked_noise(noise), checked_seed(seed), prediction, row_id)
-    column = f"{prediction}_safe" if into is None else into
+    column = new_column(prediction, into)
     kinds = [(kind.__module__.removeprefix("_"), kind.__name__) for kind in type(frame).__mro__]
     for (module, name), (engine, ordered, perturbed) in _ENGINES.items():
         if any(kind.startswith(module) and called == name for kind, called in kinds):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from trustcal.sources.batches import rewrite_batches
 from trustcal.sources.delimited import rewrite_delimited
+from trustcal.sources.drawing import new_column
 from trustcal.sources.files import DELIMITERS, JSON_LINES, KINDS, kind
 from trustcal.sources.json_lines import rewrite_json_lines
 from trustcal.sources.passage import Draw, Passage, Progress
@@ -49,8 +50,7 @@ def rewrite(
     """
     old, new = Path(source), Path(target)
     kinds = kind(old), _target_kind(new)
-    name = f"{prediction}_safe" if into is None else into
-    passage = Passage(old, prediction, draw, name, row_id, progress)
+    passage = Passage(old, prediction, draw, new_column(prediction, into), row_id, progress)
     with atomically(new) as fresh:
         try:
             if kinds[0] in DELIMITERS and kinds[0] == kinds[1]:
