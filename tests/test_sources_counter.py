@@ -206,7 +206,10 @@ def test_any_number_of_threads_sorts_and_counts_the_same(rows: Rows, threads: in
         assert words.add(p, y) == len(p)
         words.sort()
         assert words.packed.tolist() == np.sort(((p + 0.0).view(np.uint64) << np.uint64(1)) | y).tolist()
-        assert words.predictor(0.0) == tc.Predictor.from_samples(y, p)
+        q = words.predictor(0.0)
+    assert same(q, tc.Predictor.from_samples(y, p))
+    assert same(q, tc.Predictor(q.p, q.mass, q.positive, rows=q.rows, effective_rows=q.effective_rows))
+    assert not any(array.flags.writeable for array in (q.p, q.mass, q.positive))
 
 
 @pytest.mark.parametrize("tied", [0.0, 1e-3, 0.3, 0.6, 1.0])
@@ -221,7 +224,9 @@ def test_threads_share_millions_of_rows_with_ties_about_their_middle(
     words = Words(n)
     assert words.add(p, y) == n
     words.sort()
-    assert words.predictor(0.0) == tc.Predictor.from_samples(y, p)
+    q = words.predictor(0.0)
+    assert same(q, tc.Predictor.from_samples(y, p))
+    assert same(q, tc.Predictor(q.p, q.mass, q.positive, rows=q.rows, effective_rows=q.effective_rows))
 
 
 def test_a_grid_counts_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:

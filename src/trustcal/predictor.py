@@ -21,7 +21,7 @@ For example, a forecaster who says 20 % on two days (one of them rainy) and 70 %
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import final
 
@@ -75,12 +75,7 @@ class Predictor:
         effective_rows: float | None = None,
         moved: float = 0.0,
     ) -> None:
-        for name, array in zip(("p", "mass", "positive"), checked_law(p, mass, positive), strict=True):
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "effective_rows", effective_rows)
-        object.__setattr__(self, "moved", moved)
+        _fill(self, *checked_law(p, mass, positive), rows, effective_rows, moved)
 
     @classmethod
     def from_samples(cls, y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Predictor:
@@ -293,6 +288,17 @@ class Predictor:
         )
 
 
+def law_of_rows(p: FloatArray, mass: FloatArray, positive: FloatArray, rows: int, moved: float) -> Predictor:
+    """The predictor of rows that were checked one by one and count alike, by what counting them gave.
+
+    That is a law as it comes, values in order, 0 <= positive <= mass and masses that sum to 1 up to rounding, and is not
+    checked again.  O(1).
+    """
+    q = object.__new__(Predictor)
+    _fill(q, p, mass, positive, rows, float(rows), moved)
+    return q
+
+
 def as_predictor(
     y_true: Predictor | Law | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
 ) -> Predictor:
@@ -309,3 +315,10 @@ def as_predictor(
     if y_prob is None:
         raise ValueError("y_prob is missing: give a Predictor, or both y_true and y_prob, in this order.")
     return Predictor.from_samples(y_true, y_prob, sample_weight)
+
+
+def _fill(q: Predictor, *values: object) -> None:
+    for field, value in zip(fields(Predictor), values, strict=True):
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        object.__setattr__(q, field.name, value)

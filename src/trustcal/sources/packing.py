@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.kernels.counting import CERTAIN, count_words
-from trustcal.predictor import Predictor
+from trustcal.predictor import Predictor, law_of_rows
 from trustcal.rows import run_starts
 from trustcal.sources.tallies import FloatArray, Tally
 
@@ -121,11 +121,8 @@ class Words:
 
     def predictor(self, moved: float) -> Predictor:
         """The predictor of these rows, once sorted, which were moved so far on average.  O(n)."""
-        rows = float(self.rows)
-        part = self.tally(rows)
-        for array in (part.p, part.weight, part.positive):
-            array.flags.writeable = False  # and so the predictor takes it as it is
-        return Predictor(part.p, part.weight, part.positive, rows=self.rows, effective_rows=rows, moved=moved)
+        part = self.tally(float(self.rows))
+        return law_of_rows(part.p, part.weight, part.positive, self.rows, moved)
 
 
 def _threads(rows: int) -> int:
