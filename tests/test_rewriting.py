@@ -416,6 +416,18 @@ def test_targets_that_cannot_be_written(tmp_path: Path, target: str) -> None:
         rewritten(tmp_path, "p\n0.5\n", out=target)
 
 
+@pytest.mark.parametrize("source", ["in.csv", "in.jsonl", "in.parquet"])
+@pytest.mark.parametrize("target", ["out.csv", "out.jsonl", "out.parquet"])
+def test_the_names_of_folders_are_no_columns(tmp_path: Path, source: str, target: str) -> None:
+    folder = tmp_path / "p=1" / "year=2026"
+    folder.mkdir(parents=True)
+    write(pd.DataFrame({"p": [0.25, 0.5]}), folder / source)
+    rewrite(folder / source, folder / target, prediction="p", draw=by_id)
+    copy = pq.ParquetFile(folder / target).read().to_pandas() if target == "out.parquet" else load(folder / target)
+    assert list(copy.columns) == ["p", "p_safe"]
+    assert copy["p"].astype(float).tolist() == [0.25, 0.5]
+
+
 def test_a_column_without_a_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="into must be the name of a new column, not ''"):
         rewritten(tmp_path, "p\n0.5\n", into="")

@@ -160,6 +160,58 @@ def test_several_files(tmp_path: Path) -> None:
         tc.read([*tmp_path.glob("part [0-9]*.csv"), bad])
 
 
+def parts(folder: Path, suffix: str, names: list[str], frame: pd.DataFrame = FRAME) -> str:
+    """A row of the frame in each of these folders; the pattern that finds them all."""
+    for index, name in enumerate(names):
+        (folder / name).mkdir(parents=True)
+        row, file = frame.iloc[[index]], folder / name / f"part.{suffix}"
+        if suffix == "csv":
+            row.to_csv(file, index=False)
+        elif suffix == "jsonl":
+            row.to_json(file, orient="records", lines=True)
+        else:
+            row.to_parquet(file)
+    return f"{folder}/**/*.{suffix}"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_keys_in_the_names_of_folders_are_columns(tmp_path: Path, suffix: str) -> None:
+    years = parts(tmp_path / "a", suffix, ["year=2025/m=x", "year=2026/m=x", "year=2026/m=y"])
+    assert tc.read(years) == tc.Predictor.from_samples(FRAME["y"], FRAME["p"])
+    assert {group: len(q) for group, q in tc.read(years, by="year").items()} == {2025: 1, 2026: 1}
+    assert list(tc.read(years, by=["m", "year"])) == [("x", 2025), ("x", 2026), ("y", 2026)]
+    weighted = tc.read(years, weight="year")
+    assert weighted.base_rate == pytest.approx(2026 / (2025 + 2026 + 2026))
+    labels = parts(tmp_path / "b", suffix, ["a/label=0", "a/label=1", "b/label=1"])
+    assert tc.read(labels) == tc.Predictor.from_samples(FRAME["y"], FRAME["p"])
+    assert tc.read(labels, outcome="label") == tc.Predictor.from_samples([0, 1, 1], FRAME["p"])
+    alone = tmp_path / "a" / "year=2025" / "m=x" / f"part.{suffix}"
+    assert list(tc.read(alone, by="year")) == [2025]
+    with pytest.raises(ValueError, match=r"no column 'Year'\. Did you mean 'year'"):
+        tc.read(years, by="Year")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize(
+    "folders",
+    [
+        ["y=0", "y=0", "y=0"],
+        ["P=1", "P=0", "P=0"],
+        ["c0=1", "c0=1", "c0=1"],
+        ["json=1", "json=1", "json=1"],
+        ["a=1", "b=1", "a=1"],
+        ["a=1/a=2", "a=1/a=3", "a=1/a=4"],
+        ["=1", "=1", "=1"],
+        ["a=b=c", "a=b=c", "a=b=c"],
+        ["a=", "a=", "a="],
+        ["a='\"=1", "a='\"=1", "a='\"=1"],
+    ],
+)
+def test_files_have_the_last_word_on_their_columns(tmp_path: Path, suffix: str, folders: list[str]) -> None:
+    names = [f"{index}/{name}" for index, name in enumerate(folders)]
+    assert tc.read(parts(tmp_path, suffix, names)) == tc.Predictor.from_samples(FRAME["y"], FRAME["p"])
+
+
 @pytest.mark.parametrize(
     ("write", "message"),
     [

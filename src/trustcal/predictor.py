@@ -291,8 +291,8 @@ class Predictor:
 def law_of_rows(p: FloatArray, mass: FloatArray, positive: FloatArray, rows: int, moved: float) -> Predictor:
     """The predictor of rows that were checked one by one and count alike, by what counting them gave.
 
-    That is a law as it comes, values in order, 0 <= positive <= mass and masses that sum to 1 up to rounding, and is not
-    checked again.  O(1).
+    That is a law as it comes, with values in order, 0 <= positive <= mass and masses that sum to 1 up to rounding, and
+    is not checked again.  O(1).
     """
     q = object.__new__(Predictor)
     _fill(q, p, mass, positive, rows, float(rows), moved)

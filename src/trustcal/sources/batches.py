@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from trustcal.sources.delimited import identity, numbers
 from trustcal.sources.drawing import arrow_ids, arrow_numbers
-from trustcal.sources.files import literal, open_files, quoted, refusals
+from trustcal.sources.files import PLAIN, literal, open_files, quoted, refusals
 from trustcal.sources.passage import Passage
 
 FloatArray = NDArray[np.float64]
@@ -102,7 +102,7 @@ def _text(source: Path, stack: ExitStack) -> tuple[Any, int, Iterator[Any]]:
     table = open_files(connection, source)
     columns, origin, names = ", ".join(table.expressions), table.sql, list(table.names)
     if origin.startswith("read_ndjson"):
-        columns, origin = "*", f"read_json({literal([source])}, format = 'newline_delimited', sample_size = -1)"
+        columns, origin = "*", f"read_json({literal([source])}, format = 'newline_delimited', sample_size = -1, {PLAIN}"
         names = [row[0] for row in connection.execute(f"DESCRIBE FROM {origin}").fetchall()]
     (total,) = connection.execute(f"SELECT count(*) FROM {table.sql}").fetchall()[0]
     rows: Any = connection.sql(f"SELECT {columns} FROM {origin}")

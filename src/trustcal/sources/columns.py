@@ -33,6 +33,7 @@ class Columns:
 def chosen_columns(
     names: Sequence[str],
     title: str,
+    folders: Sequence[str] = (),
     *,
     prediction: str | None = None,
     outcome: str | None = None,
@@ -40,6 +41,8 @@ def chosen_columns(
     by: tuple[str, ...] = (),
 ) -> Columns:
     """The columns asked for, or those whose names leave no doubt; weights and groups are never inferred.
+
+    Columns that are keys of folders must be asked for too: there is no doubt about what is in the files.
 
     >>> chosen_columns(["id", "prob", "y"], "a.csv")
     Columns(prediction='prob', outcome='y', weight=None, by=(), inferred=('prediction', 'outcome'))
@@ -51,7 +54,7 @@ def chosen_columns(
         outcome = _obvious("outcome", OUTCOMES, names, title)
     columns = Columns(prediction, outcome, weight, by, inferred)
     for name in columns.names:
-        place_of(name, names, title)
+        place_of(name, [*names, *folders], title)
     if prediction == outcome:
         raise ValueError(f"prediction and outcome must be different columns, but both are {prediction!r}.")
     if len(set(by)) < len(by):

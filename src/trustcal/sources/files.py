@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, final
@@ -21,6 +21,8 @@ DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
 """Formats of text, and what may stand between their fields."""
 JSON_LINES = (".jsonl", ".ndjson")
 KINDS = (*DELIMITERS, *JSON_LINES, ".parquet")
+PLAIN = "hive_partitioning = false)"
+"""How every call of a reader ends: columns are those in the files, and not in the names of their folders."""
 
 
 @final
@@ -50,6 +52,31 @@ def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Seque
         if kinds == {".parquet"}:
             return _parquet(connection, files)
         return _lines(connection, files) if kinds <= set(JSON_LINES) else _delimited(connection, files, *kinds)
+
+
+def with_folders(connection: duckdb.DuckDBPyConnection, table: Table) -> Table:
+    """The table with one more column for each key in the names of its folders, as in year=2026/part-0.parquet.
+
+    All files must have the same keys.  Where a file has such a column itself, whatever its capitals, it has the last
+    word and folders none: DuckDB would do the opposite.
+    """
+    paths = {tuple(part.split("=")[0].lower() for part in file.parent.parts if "=" in part) for file in table.files}
+    keys = min(paths)
+    if not keys or len(paths) > 1:
+        return table
+    sql = table.sql.removesuffix(PLAIN) + "hive_partitioning = true)"
+    with refusals(table.title):
+        own, both = (connection.execute(f"DESCRIBE FROM {source}").fetchall() for source in (table.sql, sql))
+    names, types = (tuple(row[place] for row in both[len(own) :]) for place in (0, 1))
+    if {name.lower() for name in names} != {*keys} or {*keys} & {name.lower() for name in table.names}:
+        return table
+    return replace(
+        table,
+        sql=sql,
+        names=table.names + names,
+        expressions=table.expressions + tuple(map(identifier, names)),
+        types=table.types + types,
+    )
 
 
 def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
@@ -124,10 +151,10 @@ def literal(files: Sequence[Path]) -> str:
 def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], suffix: str) -> Table:
     """CSV or TSV.  Nothing is guessed but the delimiter, from the first line: guesses can lose rows silently."""
     plain = "auto_detect = false, comment = '', header = "
-    line = f"{plain} false, delim = '', quote = '', escape = '', columns = {{'line': 'VARCHAR'}}"
+    line = f"{plain} false, delim = '', quote = '', escape = '', columns = {{'line': 'VARCHAR'}}, {PLAIN}"
     heads = []
     for file in files:
-        first = connection.execute(f"SELECT line FROM read_csv({literal([file])}, {line}) LIMIT 1").fetchall()
+        first = connection.execute(f"SELECT line FROM read_csv({literal([file])}, {line} LIMIT 1").fetchall()
         if not first or first[0][0] is None:
             raise ValueError(f"{file} is empty: it must begin with a line that names the columns.")
         delimiter = max(DELIMITERS[suffix], key=lambda letter: len(next(csv.reader(first[0], delimiter=letter))))
@@ -140,7 +167,7 @@ def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], s
     return Table(
         titled(files),
         files,
-        f"read_csv({literal(files)}, {layout})",
+        f"read_csv({literal(files)}, {layout}, {PLAIN}",
         tuple(names),
         tuple(called),
         ("VARCHAR",) * len(names),
@@ -152,7 +179,7 @@ def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Ta
 
     Objects are kept whole and columns taken out of them by key, because DuckDB's own columns ignore capitals.
     """
-    sql = f"read_ndjson_objects({literal(files)})"
+    sql = f"read_ndjson_objects({literal(files)}, {PLAIN}"
     names: dict[str, None] = {}
     rows = connection.execute(f"SELECT json_type(json), json_keys(json) FROM {sql} LIMIT 1000").fetchall()
     if not rows:
@@ -169,11 +196,11 @@ def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Ta
 
 
 def _parquet(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
-    sql = f"read_parquet({literal(files)})"
+    sql = f"read_parquet({literal(files)}, {PLAIN}"
     shapes = [_parquet_columns(connection, file) for file in files]
     _refuse_difference(files, shapes)
     described = connection.execute(f"DESCRIBE FROM {sql}").fetchall()
-    expressions = tuple('"' + row[0].replace('"', '""') + '"' for row in described)
+    expressions = tuple(identifier(row[0]) for row in described)
     return Table(
         titled(files), files, sql, tuple(name for name, _ in shapes[0]), expressions, tuple(row[1] for row in described)
     )
@@ -182,7 +209,7 @@ def _parquet(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> 
 def _parquet_columns(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[tuple[str, str], ...]:
     """The true names of the columns, and their types: DESCRIBE renames columns that differ only in capitals."""
     schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({literal([file])})").fetchall()
-    types = connection.execute(f"DESCRIBE FROM read_parquet({literal([file])})").fetchall()
+    types = connection.execute(f"DESCRIBE FROM read_parquet({literal([file])}, {PLAIN}").fetchall()
     names, inside = [], 0
     for name, children in schema[1:]:  # depth first
         if inside:
@@ -211,6 +238,11 @@ def _shown(column: object) -> str:
 
 def _escaped(file: Path) -> str:
     return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(file))
+
+
+def identifier(name: str) -> str:
+    """The name of a column as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def quoted(value: str) -> str:

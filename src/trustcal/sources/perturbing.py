@@ -34,6 +34,7 @@ from trustcal.sources.drawing import (
     polars_ids,
     polars_numbers,
 )
+from trustcal.sources.files import identifier
 
 Frame = TypeVar("Frame")
 
@@ -158,9 +159,9 @@ def _duckdb(frame: Any, drawing: Drawing, into: str, connection: Any = None) -> 
         )
         if connection is None:  # which nobody closes: a function left to the interpreter's end is reported as a leak
             atexit.register(home.close)
-    call = f"{name}(CAST({_quoted(frame.columns[p])} AS DOUBLE), CAST({_quoted(frame.columns[i])} AS {kind}))"
+    call = f"{name}(CAST({identifier(frame.columns[p])} AS DOUBLE), CAST({identifier(frame.columns[i])} AS {kind}))"
     try:
-        return frame.project(f"*, {call} AS {_quoted(into)}")
+        return frame.project(f"*, {call} AS {identifier(into)}")
     except duckdb.CatalogException:
         raise ValueError(
             "the relation is not of DuckDB's default connection: pass its own as connection=, so that the noise can be "
@@ -270,10 +271,6 @@ def _fresh(name: str, taken: Sequence[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _require_pyarrow(engine: str) -> None:

@@ -17,7 +17,7 @@ from trustcal.sources.columns import Columns, chosen_columns
 from trustcal.sources.counting import MANY, Counted, Group, Request, checked_resolution
 from trustcal.sources.expressions import rows_sql
 from trustcal.sources.faults import Faults
-from trustcal.sources.files import Table, open_files, refusals
+from trustcal.sources.files import Table, open_files, refusals, with_folders
 from trustcal.sources.frames import counted_by_frame, names_of, opened_frame, titled
 from trustcal.sources.outcomes import Label
 from trustcal.sources.queries import connected, counted_by_query
@@ -115,7 +115,8 @@ def read(
     may differ from engine to engine in the last digits (and, where an engine adds in parallel, from run to run).
 
     Columns are named exactly, capitals included.  `prediction` and `outcome` may be left out where one column has an
-    obvious name (prediction, predicted, probability, prob, score, y_prob, p; outcome, label, target, y_true, y).
+    obvious name (prediction, predicted, probability, prob, score, y_prob, p; outcome, label, target, y_true, y).  Where
+    files lie in folders such as year=2026, year is a column too, for `by` above all.
     Outcomes are 0/1, true/false or yes/no; of other labels, `positive` names the one that counts as 1.
 
     Rows without a prediction in [0, 1], an outcome or a finite weight are refused, or left out with drop_invalid=True.
@@ -169,8 +170,10 @@ def reading(
     names = _names(by)
     finely = checked_resolution(resolution)
 
-    def request(columns: Sequence[str], title: str) -> Request:
-        chosen = chosen_columns(columns, title, prediction=prediction, outcome=outcome, weight=weight, by=names)
+    def request(columns: Sequence[str], title: str, folders: Sequence[str] = ()) -> Request:
+        chosen = chosen_columns(
+            columns, title, folders, prediction=prediction, outcome=outcome, weight=weight, by=names
+        )
         return Request(chosen, positive, finely, drop_invalid)
 
     title, asked, counted = _counted(source, request)
@@ -231,7 +234,7 @@ def _fetched_rows(
     source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     with connected() as connection:
-        table = open_files(connection, source)
+        table = with_folders(connection, open_files(connection, source))
         sound = rows_sql(table, Request(found.columns, positive, 0.0, True))
         with refusals(table.title):
             fetched = connection.execute(f"SELECT y, p, w FROM ({sound}) WHERE kind = 0 AND w > 0").fetchnumpy()
@@ -241,13 +244,14 @@ def _fetched_rows(
     return y, p, w
 
 
-def _counted(source: Any, request: Callable[[Sequence[str], str], Request]) -> tuple[str, Request, Counted]:
+def _counted(source: Any, request: Callable[..., Request]) -> tuple[str, Request, Counted]:
     """The rows of the source, counted by the engine that suits it."""
     if isinstance(source, str | os.PathLike | list | tuple):
         paths = [Path(path) for path in source] if isinstance(source, list | tuple) else Path(source)
         with connected() as connection:
-            table = open_files(connection, paths)
-            asked = request(table.names, table.title)
+            own = open_files(connection, paths)
+            table = with_folders(connection, own)
+            asked = request(own.names, own.title, table.names[len(own.names) :])
             if asked.columns.weight is not None:
                 connection.execute("SET threads = 1")  # sums of weights must not depend on who came first
             with refusals(table.title):
