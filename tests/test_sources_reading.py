@@ -271,6 +271,12 @@ def test_json_lines_that_are_not_objects(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    pattern = f"{tmp_path}/**/*.parquet"
+    (tmp_path / "rows.parquet").mkdir()
+    with pytest.raises(ValueError, match=r"rows\.parquet is a folder, not a file"):
+        tc.read(pattern)
+    FRAME.to_parquet(tmp_path / "rows.parquet" / "part-0.parquet")
+    assert tc.read(pattern) == tc.Predictor.from_samples(FRAME["y"], FRAME["p"])
     with pytest.raises(ValueError, match=r"is a folder, not a file: name the files in it, as in .*\*\.parquet"):
         tc.read(tmp_path)
 

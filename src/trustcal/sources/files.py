@@ -90,7 +90,8 @@ def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
             matches = sorted(glob(str(path), recursive=True))
             if not matches:
                 raise ValueError(f"no file matches the pattern {path}.")
-            files += [Path(match) for match in matches]
+            found = [Path(match) for match in matches]
+            files += [path for path in found if not path.is_dir()] or found  # engines write folders called x.parquet
         else:
             files.append(Path(path))
     return tuple(files)
