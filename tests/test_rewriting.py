@@ -22,9 +22,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import trustcal as tc
 import trustcal.sources.batches
 import trustcal.sources.delimited
 import trustcal.sources.json_lines
+from trustcal.fixing import fix_file
 from trustcal.noise import TruncatedLaplace, UniformNoise
 from trustcal.smoothing import OnlineSmoother, perturb
 from trustcal.sources.rewriting import rewrite
@@ -492,3 +494,34 @@ def test_a_large_csv_runs_compiled_to_the_same_text(tmp_path: Path) -> None:
     safe = perturb(p, UniformNoise(0.1), ids=np.arange(30000), seed=1).tolist()
     expected = [line[:-1] + f",{value!r}\n" for line, value in zip(lines, safe, strict=True)]
     assert out == ("t,p,p_safe\n" + "".join(expected)).encode()
+
+
+def test_outcomes_must_be_in_the_file_before_anything_is_written(tmp_path: Path) -> None:
+    folder = tmp_path / "y=1"
+    folder.mkdir()
+    (folder / "in.csv").write_text("p\n0.5\n0.25\n")
+    with pytest.raises(ValueError, match="has no column 'y'"):
+        fix_file(folder / "in.csv", tmp_path / "out.csv", prediction="p", outcome="y", seed=1)
+    assert os.listdir(tmp_path) == ["y=1"]
+
+
+def test_integers_of_many_digits_are_ids_of_their_own(tmp_path: Path) -> None:
+    ids = [12345678901234567890123, 12345678901234567890123 % 2**64, -1, 2**64 - 1, 2**70]
+    names = np.array([str(ids[0]), *ids[1:4], str(ids[4])], dtype=object)
+    want = perturb([0.5] * 5, NOISE, ids=names, seed=3).tolist()
+    assert len(set(want)) == 4  # an int64 and a uint64 of the same bits
+    csv_ = "id,p\n" + "".join(f"{name},0.5\n" for name in ids)
+    lines = "".join(f'{{"id": {name}, "p": 0.5}}\n' for name in ids)
+    for content, name in ((csv_, "in.csv"), (lines, "in.jsonl")):
+        out = tmp_path / f"out{Path(name).suffix}"
+        rewritten(tmp_path, content, name, out.name, draw=by_id, row_id="id")
+        assert load(out)["p_safe"].tolist() == want
+    frame = pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int128), "p": [0.5] * 5})
+    assert tc.perturb_frame(frame, prediction="p", noise=NOISE, seed=3, row_id="id")["p_safe"].to_list() == want
+    pandas = pd.DataFrame({"id": pd.Series(ids, dtype=object), "p": [0.5] * 5})
+    assert tc.perturb_frame(pandas, prediction="p", noise=NOISE, seed=3, row_id="id")["p_safe"].tolist() == want
+
+
+def test_objects_nested_too_deeply(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="every line must be a JSON object"):
+        rewritten(tmp_path, f'{{"p": 0.5, "z": {"[" * 200_000}{"]" * 200_000}}}\n', "in.jsonl", "out.jsonl")

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -329,3 +330,79 @@ def test_rows_with_weights_are_rounded_as_the_engine_rounds_them(tmp_path: Path)
 def test_groups_are_named_by_columns(by: Any) -> None:
     with pytest.raises(ValueError, match="by must be the name of a column, or a list of names, not"):
         tc.read(FRAME, by=by)
+
+
+# --- what one engine must not see otherwise than another
+
+
+@pytest.mark.parametrize("positive", [0, 0.0, False, "0"])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
+def test_zero_can_be_the_positive_label(make: Any, positive: Any) -> None:
+    assert tc.read(make({"p": [0.1, 0.2, 0.3, 0.4], "y": [0, 0, 0, 1]}), positive=positive).base_rate == 0.75
+
+
+def test_groups_that_python_cannot_tell_apart(tmp_path: Path) -> None:
+    nanoseconds = pa.array([0, 1, 2, 3000, None], pa.timestamp("ns"))
+    table = pa.table({"p": [0.1, 0.2, 0.3, 0.4, 0.5], "y": [0, 1, 0, 1, 1], "g": nanoseconds})
+    pyarrow.parquet.write_table(table, tmp_path / "rows.parquet")
+    for source in (table, tmp_path / "rows.parquet"):
+        found = tc.read(source, by="g")
+        assert sorted(q.p[0] for q in found.values()) == [0.1, 0.2, 0.3, 0.4, 0.5]
+        assert "1970-01-01 00:00:00.000000001" in found
+
+
+def test_groups_by_times_of_some_zone(tmp_path: Path) -> None:
+    times = pa.array([0, 3_600_000_000, 0], pa.timestamp("us", "UTC"))
+    pyarrow.parquet.write_table(pa.table({"p": [0.1, 0.2, 0.3], "y": [0, 1, 0], "g": times}), tmp_path / "rows.parquet")
+    assert [q.rows for q in tc.read(tmp_path / "rows.parquet", by="g").values()] == [2, 1]
+
+
+def test_a_folder_called_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~").mkdir()
+    FRAME.to_csv(tmp_path / "~" / "rows.csv", index=False)
+    assert tc.read("~/rows.csv") == tc.Predictor.from_samples(FRAME["y"], FRAME["p"])
+
+
+def _closed_relation() -> Any:
+    connection = duckdb.connect()
+    relation = connection.sql("SELECT 0.5 AS p, 1 AS y")
+    connection.close()
+    return relation
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (lambda: [FRAME], {}, "read takes the name of a file"),
+        (lambda: [None], {}, "read takes the name of a file"),
+        (lambda: pa.array([0.5]), {}, "read takes the name of a file"),
+        (duckdb.connect, {}, "read takes the name of a file"),
+        (_closed_relation, {}, "the DuckDB relation cannot be read"),
+        (lambda: pa.table({"p": np.array([0.5], dtype=np.float16), "y": [1]}), {}, "the PyArrow data cannot be read"),
+        (lambda: FRAME, {"positive": [1]}, "positive must be a number"),
+        (lambda: pa.table(FRAME), {"positive": np.inf}, "positive must be a number"),
+        (lambda: FRAME, {"resolution": np.array([0.5, 0.25])}, "resolution must be a power of two"),
+        (
+            lambda: pl.DataFrame({"p": [0.5], "y": [1], "g": [[1]]}),
+            {"by": "g"},
+            "groups are made by simple values, but column 'g' holds List",
+        ),
+    ],
+)
+def test_what_is_refused_in_one_line(source: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as refusal:
+        tc.read(source(), **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_first_lines_that_name_no_columns(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    for content, message in (
+        ("", "is empty"),
+        ("\np,y\n0.5,1\n", "begins with an empty line"),
+        (f"p,{'y' * 140_000}\n0.5,1\n", "first line"),
+    ):
+        file.write_text(content)
+        with pytest.raises(ValueError, match=message):
+            tc.read(file)

@@ -133,7 +133,14 @@ def fix_file(
         draw = partial(_drawn, choice.noise, secret)
     name = new_column(prediction, into)
     written = rewrite(
-        source, target_file, prediction=prediction, draw=draw, into=name, row_id=row_id, progress=progress
+        source,
+        target_file,
+        prediction=prediction,
+        draw=draw,
+        into=name,
+        row_id=row_id,
+        outcome=outcome,
+        progress=progress,
     )
     if q is None:
         return Fix(written, distance, False, choice, secret, cells, None, None, None, None, _advice(None, choice))

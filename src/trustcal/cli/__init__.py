@@ -24,7 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             import_module("argcomplete").autocomplete(parser)
         options = parser.parse_args(arguments)
         status: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it was not closed before we came
+            sys.stdout.flush()
         return status
     except ValueError as error:
         print(f"trustcal: {_line(str(error))}", file=sys.stderr)

@@ -45,10 +45,14 @@ def _arena(options: argparse.Namespace) -> int:
     from trustcal.forecasters.presets import preset
     from trustcal.report.arena import arena_html, arena_page, save_picture
     from trustcal.report.console import display
+    from trustcal.sources.files import found_files
     from trustcal.writing import atomically, checked_place
 
-    for file in filter(None, (options.png, options.html)):
-        checked_place(file, *filter(None, [options.replay]))
+    read = () if options.replay is None else found_files(options.replay)
+    if options.png is not None:
+        checked_place(options.png, *read)
+    if options.html is not None:
+        checked_place(options.html, *read, *filter(None, [options.png]))
     horizons = None if options.horizons is None else tuple(options.horizons)
     plan = preset(options.preset, horizons, options.seeds, _replayed(options))
     folder = Path(options.out or f"arena-{options.preset}")

@@ -75,15 +75,19 @@ def _mixed(z: WordArray) -> WordArray:
 
 
 def _words(ids: NDArray[Any]) -> WordArray:
-    """Row ids as 64-bit words: integers as they are, strings by their digest."""
+    """Row ids as 64-bit words: integers as they are, strings, and integers that need more bits, by their digest."""
     if ids.dtype.kind in "iub":
         return ids.astype(np.uint64)
     if ids.dtype.kind in "UO":
         names = ids.ravel().tolist()
         if all(isinstance(name, str | int) for name in names):
-            words = [_digest(name) if isinstance(name, str) else name % 2**64 for name in names]
+            words = [name % 2**64 if _fits(name) else _digest(str(name)) for name in names]
             return np.array(words, dtype=np.uint64).reshape(ids.shape)
     raise ValueError(f"ids must be integers or strings, not of dtype {ids.dtype}: equal rows must have equal ids.")
+
+
+def _fits(name: str | int) -> bool:
+    return isinstance(name, int) and -(2**63) <= name < 2**64
 
 
 def _digest(name: str) -> int:

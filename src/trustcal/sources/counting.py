@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from trustcal.arguments import as_number
 from trustcal.predictor import Predictor
 from trustcal.sources.columns import Columns
 from trustcal.sources.faults import Faults
@@ -45,7 +46,7 @@ class Counted:
 
 def checked_resolution(resolution: float | None) -> float | None:
     """None, 0 or a power of two from 2^-52 to 1/2; rounding to such a grid is exact in every engine."""
-    if resolution is None or resolution == 0 or resolution in [2.0**-k for k in range(1, 53)]:
+    if resolution is None or as_number(resolution) in [0.0, *(2.0**-k for k in range(1, 53))]:
         return None if resolution is None else float(resolution)
     raise ValueError(
         f"resolution must be a power of two from 2^-52 to 1/2, such as 2**-20, or 0 to keep every value, "

@@ -99,7 +99,7 @@ def polars_ids(column: Any, name: str) -> IdArray:
     """A Polars column of row ids as integers or strings."""
     if column.null_count():
         raise _missing(name, column.null_count())
-    if column.dtype.is_integer():
+    if column.dtype.is_integer() and "128" not in str(column.dtype):  # numpy has 64 bits
         return np.asarray(column.to_numpy())
     return checked_ids(np.array(column.to_list(), dtype=object), name)
 

@@ -97,6 +97,8 @@ def _group(table: Table, name: str) -> str:
     raw, type_ = _raw(table, name), _type(table, name)
     if type_ in ("FLOAT", "DOUBLE"):
         return f"CASE WHEN {_nan(raw)} THEN NULL ELSE {raw} + 0 END"
+    if type_.endswith("WITH TIME ZONE"):
+        return f"CAST({raw} AS VARCHAR)"  # DuckDB would need another package to make it Python's
     if type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION")):
         raise ValueError(f"{table.title}: groups are made by simple values, but column {name!r} holds {type_}.")
     return raw

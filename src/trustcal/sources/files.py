@@ -60,15 +60,19 @@ def with_folders(connection: duckdb.DuckDBPyConnection, table: Table) -> Table:
     All files must have the same keys.  Where a file has such a column itself, whatever its capitals, it has the last
     word and folders none: DuckDB would do the opposite.
     """
-    paths = {tuple(part.split("=")[0].lower() for part in file.parent.parts if "=" in part) for file in table.files}
+    import duckdb
+
+    paths = {tuple(part.split("=")[0] for part in file.parent.parts if "=" in part) for file in table.files}
     keys = min(paths)
     if not keys or len(paths) > 1:
         return table
     sql = table.sql.removesuffix(PLAIN) + "hive_partitioning = true)"
-    with refusals(table.title):
+    try:
         own, both = (connection.execute(f"DESCRIBE FROM {source}").fetchall() for source in (table.sql, sql))
+    except duckdb.Error:  # it sees other keys than we do, in a folder called a=b=c for instance
+        return table
     names, types = (tuple(row[place] for row in both[len(own) :]) for place in (0, 1))
-    if {name.lower() for name in names} != {*keys} or {*keys} & {name.lower() for name in table.names}:
+    if {*names} != {*keys} or {name.lower() for name in keys} & {name.lower() for name in table.names}:
         return table
     return replace(
         table,
@@ -157,9 +161,12 @@ def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], s
     for file in files:
         first = connection.execute(f"SELECT line FROM read_csv({literal([file])}, {line} LIMIT 1").fetchall()
         if not first or first[0][0] is None:
-            raise ValueError(f"{file} is empty: it must begin with a line that names the columns.")
-        delimiter = max(DELIMITERS[suffix], key=lambda letter: len(next(csv.reader(first[0], delimiter=letter))))
-        heads.append((delimiter, *next(csv.reader(first[0], delimiter=delimiter))))
+            what = "begins with an empty line" if file.stat().st_size else "is empty"
+            raise ValueError(f"{file} {what}: it must begin with a line that names the columns.")
+        try:
+            heads.append(max((_head(first[0][0], letter) for letter in DELIMITERS[suffix]), key=len))
+        except csv.Error as error:
+            raise ValueError(f"{file} cannot be read: in its first line, {error}.") from None
     _refuse_difference(files, heads)
     delimiter, *names = heads[0]
     called = [f"c{index}" for index in range(len(names))]
@@ -173,6 +180,11 @@ def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], s
         tuple(called),
         ("VARCHAR",) * len(names),
     )
+
+
+def _head(line: str, delimiter: str) -> tuple[str, ...]:
+    """The delimiter, and what stands between."""
+    return delimiter, *next(csv.reader([line], delimiter=delimiter))
 
 
 def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
@@ -238,7 +250,9 @@ def _shown(column: object) -> str:
 
 
 def _escaped(file: Path) -> str:
-    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in str(file))
+    # A folder called ~ is one of that name, and not where the user lives.
+    path = str(file.absolute() if str(file).startswith("~") else file)
+    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in path)
 
 
 def identifier(name: str) -> str:

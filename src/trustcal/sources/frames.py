@@ -113,6 +113,8 @@ def _rows(frame: nw.LazyFrame[Any], request: Request) -> nw.LazyFrame[Any]:
         selected += [w.alias("w"), (w * w).alias("squares"), state.alias("state")]
     for index, name in enumerate(columns.by):
         group = nw.col(name)
+        if schema[name].is_nested():
+            raise ValueError(f"{title}: groups are made by simple values, but column {name!r} holds {schema[name]}.")
         selected.append((group.cast(nw.String) if _is_category(schema[name]) else group).alias(f"g{index}"))
     with _failures(frame):
         return frame.select(*selected)
@@ -148,7 +150,7 @@ def _streamed(rows: nw.LazyFrame[Any], request: Request) -> Counter | None:
     """Rows of an engine in this process, counted here as they come; None where one is at fault or needs more care."""
     import narwhals as nw
 
-    plain = not (request.columns.weight or request.columns.by or request.positive)
+    plain = not (request.columns.weight or request.columns.by) and request.positive is None
     if not plain or rows.implementation.value not in _HERE or not isinstance(rows.collect_schema()["y"], nw.Float64):
         return None
     counter = Counter(request.resolution)

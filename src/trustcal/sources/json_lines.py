@@ -87,7 +87,7 @@ def _glance(passage: Passage, line: str) -> dict[str, _Member] | None:
         return None
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or passage.into in found or any(name not in found for name in names):
         return None
@@ -118,7 +118,7 @@ def _members(passage: Passage, line: str, row: int) -> dict[str, _Member]:
             position = _after(line, position, ",")
         if _space(line, position + 1) < len(line):
             raise ValueError
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, RecursionError):
         raise ValueError(
             f"{passage.file}: every line must be a JSON object with each key once and none called {passage.into!r}, "
             f"but row {passage.rows + row} (from 0) is not: {line.strip()[:80]}"

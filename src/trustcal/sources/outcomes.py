@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 from typing import Any
 
 TRUE = ("true", "t", "yes", "y")
@@ -33,8 +34,11 @@ def as_label(positive: Label, text: bool, column: str) -> Label:
     if text:
         return str(positive)
     try:
-        return float(positive)
-    except ValueError:
+        number = float(positive)
+        if isfinite(number):
+            return number
+        raise ValueError
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"positive must be a number, because column {column!r} holds numbers, but is {positive!r}."
         ) from None

@@ -31,6 +31,8 @@ class Passage:
     draw: Draw
     into: str
     row_id: str | None
+    outcome: str | None
+    """A column that must be there too."""
     progress: Progress | None
     rows: int = field(default=0, init=False)
     bad: int = field(default=0, init=False)
@@ -41,6 +43,8 @@ class Passage:
         if self.into in names:
             raise ValueError(f"{self.file} already has a column {self.into!r}: choose another name for the new one.")
         p = place_of(self.prediction, names, str(self.file))
+        if self.outcome is not None:
+            place_of(self.outcome, names, str(self.file))
         return p, None if self.row_id is None else place_of(self.row_id, names, str(self.file))
 
     def drawn(self, prediction: FloatArray, ids: IdArray | None, shown: Callable[[int], str]) -> FloatArray | None:

@@ -7,6 +7,7 @@ fault and group first, and then by prediction, a range of these at a time.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter as Multiset
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -150,18 +151,18 @@ def _by_group(table: Table, run: Run, request: Request, rows: str) -> _Groups:
     asked = ["kind", "count(*)", "approx_count_distinct(p)", *_labels(request), *names]
     asked += [f"CAST({name} AS VARCHAR)" for name in names]
     sql = f"SELECT {', '.join(asked)} FROM ({rows}) GROUP BY {', '.join(['kind', *names])} LIMIT {GROUPS * len(KINDS)}"
-    counts: dict[Group, list[int]] = {}
-    texts: dict[Group, tuple[str | None, ...]] = {}
-    others, distinct = set(), 0
-    for kind, count, about, least, most, *values in run(sql).fetchall():
-        group = tuple(values[: len(names)])
-        counts.setdefault(group, [0] * len(KINDS))[kind] += count
-        texts[group] = tuple(values[len(names) :])
-        others |= {least, most}
-        distinct += about
+    found = run(sql).fetchall()
+    values = {tuple(row[5 + len(names) :]): tuple(row[5 : 5 + len(names)]) for row in found}
+    shared = {group for group, times in Multiset(values.values()).items() if times > 1}
+    # Python has no nanoseconds, for instance: values that it cannot tell apart go by their texts.
+    groups = {text: text if group in shared else group for text, group in values.items()}
+    counts: dict[Group, list[int]] = {group: [0] * len(KINDS) for group in groups.values()}
+    for kind, count, _, _, _, *said in found:
+        counts[groups[tuple(said[len(names) :])]][kind] += count
     refuse_many_groups(len(counts), columns, table.title)
-    _refuse_third_label(table, request, others)
-    return counts, texts, max(1, distinct)
+    _refuse_third_label(table, request, {label for row in found for label in row[3:5]})
+    texts = {group: text for text, group in groups.items()}
+    return counts, texts, max(1, sum(row[2] for row in found))
 
 
 def _labels(request: Request) -> list[str]:

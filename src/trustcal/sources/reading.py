@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any, final, overload
@@ -246,7 +247,8 @@ def _fetched_rows(
 
 def _counted(source: Any, request: Callable[..., Request]) -> tuple[str, Request, Counted]:
     """The rows of the source, counted by the engine that suits it."""
-    if isinstance(source, str | os.PathLike | list | tuple):
+    named = source if isinstance(source, list | tuple) else [source]
+    if all(isinstance(path, str | os.PathLike) for path in named):
         paths = [Path(path) for path in source] if isinstance(source, list | tuple) else Path(source)
         with connected() as connection:
             own = open_files(connection, paths)
@@ -258,11 +260,17 @@ def _counted(source: Any, request: Callable[..., Request]) -> tuple[str, Request
                 keep = not table.sql.startswith("read_parquet")
                 return table.title, asked, counted_by_query(table, connection.sql, asked, keep)
     module = type(source).__module__.split(".")[0]
-    if module == "pyarrow":
+    if module == "pyarrow" and hasattr(source, "schema"):
+        title = "the PyArrow data"
         with connected() as connection:
-            return _counted_relation(connection.from_arrow(source), source.schema.names, "the PyArrow data", request)
-    if module in ("duckdb", "_duckdb"):
-        return _counted_relation(source, source.columns, "the DuckDB relation", request)
+            with refusals(title):
+                relation = connection.from_arrow(source)
+            return _counted_relation(relation, source.schema.names, title, request)
+    if module in ("duckdb", "_duckdb") and hasattr(type(source), "columns"):
+        title = "the DuckDB relation"
+        with refusals(title):
+            names = source.columns
+        return _counted_relation(source, names, title, request)
     frame = opened_frame(source)
     asked = request(names_of(frame), titled(frame))
     return titled(frame), asked, counted_by_frame(frame, asked)
@@ -295,7 +303,7 @@ def _named(group: Group, by: str | Sequence[str] | None) -> Any:
 
 def _order(group: Group) -> tuple[tuple[int, Any], ...]:
     """Numbers in their order, then everything else in the order of its text, then what is missing."""
-    numbers = (int, float)
+    numbers = (int, float, Decimal)
     return tuple(
         (2, "") if value is None else (0, value) if isinstance(value, numbers) else (1, str(value)) for value in group
     )

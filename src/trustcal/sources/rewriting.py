@@ -22,6 +22,7 @@ def rewrite(
     draw: Draw,
     into: str | None = None,
     row_id: str | None = None,
+    outcome: str | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Copy a file of rows with the safe prediction right after the prediction; how many rows it has.
@@ -29,7 +30,8 @@ def rewrite(
     CSV, TSV and JSON lines (also .gz and .zst) and Parquet, each to each, by their names; the target may be the source.
     Text that keeps its format keeps every other byte, and Parquet its types.  `draw` is given the predictions and the
     row ids of one block after the other, in the order of rows, and gives as many safe predictions.  Row ids are the
-    column `row_id`, or positions from 0; in a CSV an id written as an integer is one.  `progress` is told how many rows
+    column `row_id`, or positions from 0; in a CSV an id written as an integer is one.  The file must have the column
+    `outcome`, if one is named.  `progress` is told how many rows
     are done, and of how many (where only the end of the file tells, an estimate).
 
     The target is written whole or not at all: on an error, a bad prediction in any row or an interrupt, what was there
@@ -50,7 +52,7 @@ def rewrite(
     """
     old, new = Path(source), Path(target)
     kinds = kind(old), _target_kind(new)
-    passage = Passage(old, prediction, draw, new_column(prediction, into), row_id, progress)
+    passage = Passage(old, prediction, draw, new_column(prediction, into), row_id, outcome, progress)
     with atomically(new) as fresh:
         try:
             if kinds[0] in DELIMITERS and kinds[0] == kinds[1]:

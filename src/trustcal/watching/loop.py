@@ -286,7 +286,11 @@ def _report(name: str, watched: _Watch, finished: bool) -> WatchReport:
 
 
 def _opened(source: str | Path, follow: bool) -> Chunks:
-    return PipeChunks(sys.stdin.fileno()) if str(source) == "-" else FileChunks(Path(source), follow)
+    if str(source) != "-":
+        return FileChunks(Path(source), follow)
+    if sys.stdin is None:
+        raise ValueError("the standard input is closed: pipe a stream into it, or name a file.")
+    return PipeChunks(sys.stdin.fileno())
 
 
 @contextmanager

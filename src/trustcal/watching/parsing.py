@@ -123,7 +123,7 @@ class Format:
         if first.lstrip().startswith("{"):
             try:
                 found = tuple(json.loads(first))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"the first line begins like JSON but is none ({error}): {first[:80]!r}.") from None
             if columns.prediction not in found and (columns.row_id is None or columns.outcome not in found):
                 raise ValueError(f"the first line has no {columns.prediction!r}: its names are {', '.join(found)}.")
