@@ -194,3 +194,26 @@ def test_numbers_of_every_type_are_numbers() -> None:
         assert tc.UniformNoise(value) == tc.UniformNoise(0.5)
         assert as_numbers(value, "p") == 0.5
         assert as_numbers([value, 1], "p").tolist() == [0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda m: trustcal.perturb(m, trustcal.UniformNoise(0.1), rng=1),
+        lambda m: trustcal.OnlineSmoother(trustcal.UniformNoise(0.1), cells=5, rng=1).transform_many(m),
+        lambda m: trustcal.umbrella().best_response(m),
+        lambda m: trustcal.umbrella().score([0.2, 0.8], m),
+        lambda m: trustcal.forecasters.RunningMean().play(m),
+        lambda m: trustcal.Predictor.from_classes(m, [[0.5, 0.5], [0.2, 0.8]]),
+    ],
+)
+def test_masked_entries_are_not_data(use: Callable[[Any], object]) -> None:
+    with pytest.raises(ValueError, match="some are masked"):
+        use(np.ma.array([1, 0], mask=[False, True]))
+    use(np.ma.array([1, 0]))
+
+
+def test_numbers_of_any_kind_can_be_saved() -> None:
+    monitor = trustcal.Monitor(decay=np.float32(0.5), alarm_rate=Fraction(1, 10))  # type: ignore[arg-type]
+    monitor.learn_many([0.5] * 30_000, [1] * 30_000)
+    assert trustcal.Monitor.from_json(monitor.to_json()).alarm_rate == 0.1

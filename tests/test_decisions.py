@@ -242,3 +242,13 @@ def test_rows_in_the_place_of_a_predictor_are_refused() -> None:
         d.value(smooth(Predictor([0.5], [1.0], [0.5]), UniformNoise(0.1)))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"p and y must go together, but are of shapes \(3,\) and \(2,\)"):
         d.score([0.1, 0.2, 0.3], [0, 1])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 2.0**50, -(2.0**50)])
+@pytest.mark.parametrize("sentinel", [None, -1e15, -1e300])
+def test_only_differences_between_best_responses_matter(offset: float, sentinel: float | None) -> None:
+    q = Predictor([0.2, 0.6], [0.5, 0.5], [0.3, 0.1])
+    payoff = [[0.0, 0.0], [-1.0, 3.0]] + ([] if sentinel is None else [[sentinel, sentinel]])
+    problem = DecisionProblem(np.array(payoff) + offset)
+    assert problem.swap_regret(q) == pytest.approx(0.8, rel=1e-15)
+    assert problem.swaps(q).better.tolist() == [1, 0]

@@ -211,3 +211,14 @@ def test_without_scikit_learn_a_plain_sentence() -> None:
     assert done.stderr.splitlines()[-1] == (
         "ImportError: trustcal.estimators needs scikit-learn 1.6 or later: pip install 'trustcal[sklearn]'."
     )
+
+
+def test_a_label_that_no_class_has_is_no_outcome() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.random((80, 1))
+    y = np.where(rng.random(80) < x[:, 0], "yes", "no")
+    model = TrustedClassifier(LogisticRegression(), payoff=[[0, 0], [-1, 3]], eps=0.01, random_state=0).fit(x, y)
+    assert -1 <= model.score(x, y) <= 3
+    for wrong in (np.full(80, "YES"), (y == "yes").astype(int)):
+        with pytest.raises(ValueError, match=r"y must hold the classes \['no', 'yes'\], but has"):
+            model.score(x, wrong)

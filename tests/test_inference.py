@@ -265,3 +265,32 @@ def test_tests_and_intervals_share_their_draws() -> None:
     for test, interval in both:
         assert interval.statistic == test.statistic
         assert interval.lower <= test.value <= interval.upper
+
+
+@pytest.mark.parametrize("light", [1e-3, 1e-50, 1e-66, 1e-80, 1e-300])
+def test_rows_of_hardly_any_weight_change_nothing(light: float) -> None:
+    y, p, weight = [0, 1] * 50, [0.3, 0.6] * 50, [1.0, 2.0] * 50
+    without = Design.of(Predictor.from_samples(y, p, weight))
+    q = Predictor.from_samples([*y, 1, 0], [*p, 0.2, 0.7], [*weight, light, light])
+    assert Design.of(q).counts.tolist() == [1, *without.counts.tolist(), 1]
+    assert sampling_floor(q, "smcal", draws=20, rng=0).mean == pytest.approx(
+        sampling_floor(Predictor.from_samples(y, p, weight), "smcal", draws=20, rng=0).mean, rel=0.5
+    )
+
+
+@given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=30), st.floats(0.01, 1.0))
+def test_what_values_are_worth(weights: list[float], part: float) -> None:
+    """Σ mass²/k is Σ w² up to whole rows: k = max(1, c·mass) for one c, which bisection finds too."""
+    mass = np.array(weights) / np.sum(weights)
+    p = np.linspace(0, 1, len(mass) + 1)[1:]
+    most = 1 / float(np.sum(mass**2))
+    q = Predictor(p, mass, mass / 2, rows=10**6, effective_rows=most / part)
+    low, high = 0.0, 1e12
+    for _ in range(300):
+        c = (low + high) / 2
+        if np.sum(q.mass**2 / np.maximum(1, c * q.mass)) > part / most:
+            low = c
+        else:
+            high = c
+    exact = high * q.mass
+    assert (np.abs(rows._worth(q) - np.maximum(1, np.floor(exact))) <= (np.abs(exact - np.rint(exact)) < 1e-6)).all()

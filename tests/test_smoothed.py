@@ -258,3 +258,20 @@ def test_condensed_weights_integrate_what_is_smooth(n: int, scale: float, seed: 
     for x in (0.0, 0.3, 1.0):
         bell = [np.exp(-(((x - at) / scale) ** 2) / 2) for at in (places, p)]
         np.testing.assert_allclose(fewer @ bell[0], weights @ bell[1], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-6, 1e-10, 1e-14, 1e-16, 1e-17, 1e-100])
+def test_uniform_noise_as_narrow_as_it_likes_loses_no_mass(width: float) -> None:
+    """Alone, a value keeps its bias under noise that stays on one side of its posterior: ECE is what it was."""
+    q = Predictor([0.2, 0.5, 0.7], [0.3, 0.4, 0.3], [0.2, 0.0, 0.1])
+    law = smooth(q, UniformNoise(width))
+    assert ece(law) == pytest.approx(0.45, rel=1e-15)
+    # Half of the mass at 1/2 falls below it: the decision maker who acts above 1/2 + width loses all that is there.
+    assert cdl(law) == pytest.approx(0.6 - 2 * width + 4 * width**2, abs=3 * width**2 + 1e-15)
+    for p in (0.0, 1.0):
+        alone = smooth(Predictor([p], [1.0], [0.9]), UniformNoise(width))
+        assert ece(alone) == pytest.approx(abs(p - 0.9), abs=width)
+
+
+def test_a_law_next_to_a_point_warns_of_nothing() -> None:
+    assert 0 <= cdl(smooth(Predictor([0.92], [1.0], [0.82]), ClampedGaussian(0.02))) <= 1

@@ -55,7 +55,9 @@ def unit_numbers(values: ArrayLike, name: str) -> FloatArray:
 
 
 def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Whatever numpy makes of it, or a refusal of what has no shape."""
+    """Whatever numpy makes of it, or a refusal of what has no shape, or entries that are masked."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} must have all its entries, but some are masked. Leave them out, or fill them.")
     try:
         return np.asarray(values)
     except ValueError:

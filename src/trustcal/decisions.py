@@ -227,12 +227,14 @@ class DecisionProblem:
         """The swap a regretful decision maker would make at each prediction value, with its gain.  O(n log k)."""
         q = as_predictor(q)
         lower, upper = (self.responses[np.searchsorted(self.thresholds, q.p, side=side)] for side in ("left", "right"))
-        earned_lower, earned_upper = (_earned(self.payoff[action], q) for action in (lower, upper))
+        # Only differences matter, and only between best responses: what else there is may be as large as it likes.
+        payoff = self.payoff - self.payoff[self.responses[0]]
+        earned_lower, earned_upper = (_earned(payoff[action], q) for action in (lower, upper))
         taken = np.where(earned_upper < earned_lower, upper, lower)
         better = self.best_response(q.p_hat)
-        gain = _earned(self.payoff[better], q) - np.minimum(earned_lower, earned_upper)
+        gain = _earned(payoff[better], q) - np.minimum(earned_lower, earned_upper)
         # Where p_hat is a rounding away from a threshold both actions are as good: no swap for the sake of rounding.
-        gain[gain <= 8 * np.finfo(float).eps * np.abs(self.payoff).max() * q.mass] = 0.0
+        gain[gain <= 8 * np.finfo(float).eps * np.abs(payoff[self.responses]).max() * q.mass] = 0.0
         return Swaps(q.p, taken, np.where(gain > 0, better, taken), gain)
 
     def soft_response(self, p: ArrayLike, rate: float) -> FloatArray:

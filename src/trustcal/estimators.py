@@ -202,7 +202,13 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         """The mean payoff of the actions taken; without payoffs, how often the class is right."""
         if self.payoff is None:
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
-        earned = self.problem_.score(self._smoothed(X), np.asarray(y) == self.classes_[1])
+        label = np.asarray(y)
+        unknown = set(label.ravel().tolist()) - set(self.classes_.tolist())
+        if unknown:
+            raise ValueError(
+                f"y must hold the classes {self.classes_.tolist()}, but has {min(map(repr, unknown))} too."
+            )
+        earned = self.problem_.score(self._smoothed(X), label == self.classes_[1])
         return float(np.average(earned, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     def _smoothed(self, X: Any) -> FloatArray:  # noqa: N803

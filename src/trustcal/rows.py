@@ -79,8 +79,7 @@ def checked_classes(
     y: ArrayLike, proba: ArrayLike, view: object, classes: list[object] | None
 ) -> tuple[BoolArray, FloatArray]:
     """Whether the label of the view came, and the probability it was given."""
-    table = np.asarray(proba)
-    label = np.asarray(y)
+    table, label = as_array(proba, "proba"), as_array(y, "y")
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError(
             f"proba must be a table with a row per sample and a column per class, but its shape is {table.shape}. "

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import as_number, refuse
+from trustcal.arguments import as_array, as_number, refuse
 from trustcal.cells import checked_count
 from trustcal.guarantees import Bound
 from trustcal.smoothing.draws import uniforms
@@ -177,7 +177,7 @@ def checked_outcome(y: float) -> int:
 
 def checked_outcomes(outcomes: ArrayLike) -> IntArray:
     """Outcomes as integers, or a refusal."""
-    y = np.asarray(outcomes)
+    y = as_array(outcomes, "outcomes")
     if y.ndim != 1 or y.dtype.kind not in "biuf":
         raise ValueError(f"outcomes must be a sequence of 0 and 1, not an array of shape {y.shape} and type {y.dtype}.")
     refuse((y != 0) & (y != 1), y, "outcomes must be 0 or 1")

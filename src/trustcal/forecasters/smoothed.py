@@ -10,6 +10,7 @@ import numpy as np
 import trustcal.forecasters
 from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, kind_of
 from trustcal.guarantees import Bound, online_cdl, online_ece
+from trustcal.noise import RandomRounding
 from trustcal.smoothing.online import OnlineSmoother
 
 
@@ -74,9 +75,10 @@ class SmoothedForecaster(Forecaster):
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """Theorem 19 with the distance to calibration that is proved of the forecaster; nothing where none is."""
         proved = [bound.value for bound in self.forecaster.guarantee(horizon) if bound.quantity == "DTC"]
-        if not proved:
-            return ()
-        smoother, eps = self.smoother, min(proved[0], 1.0)
+        smoother = self.smoother
+        if not proved or (isinstance(smoother.noise, RandomRounding) and smoother.cells is not None):
+            return ()  # and nothing is proved of two grids, one after the other
+        eps = min(proved[0], 1.0)
         return tuple(
             theorem(smoother.noise, eps, horizon, cells=smoother.cells, end=smoother.end)
             for theorem in (online_ece, online_cdl)

@@ -161,11 +161,12 @@ def _worth(q: Predictor) -> IntArray:
     It is exact where all weights are equal, and where no value is seen twice.
     """
     target = 1.0 / worth(q)
-    low, high = 0.0, 1.0 / (target * float(q.mass.min()))
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        if float((q.mass**2 / np.maximum(1.0, middle * q.mass)).sum()) > target * (1 + 1e-12):
-            low = middle
-        else:
-            high = middle
-    return np.maximum(1, np.floor(high * q.mass * (1 + 1e-9))).astype(np.int64)
+    mass = np.sort(q.mass)[::-1]
+    heavy = np.append(0.0, np.cumsum(mass))  # of the first i values, Σ mass; of the others, Σ mass²
+    light = np.append(np.cumsum(mass[::-1] ** 2)[::-1], 0.0)
+    # At c = 1/mass[i] the first i values are worth c·mass each, and all others one row: then the sum is too small, or c
+    # must be larger.  It falls as c grows, so the first i where it is small enough says who is worth more than a row.
+    enough = heavy[:-1] * mass + light[:-1] <= target * (1 + 1e-12)
+    first = int(np.argmax(enough)) if enough.any() else len(mass)
+    c = heavy[first] / (target - light[first]) if first else 0.0
+    return np.maximum(1, np.floor(c * q.mass * (1 + 1e-9))).astype(np.int64)

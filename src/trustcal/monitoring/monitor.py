@@ -136,9 +136,9 @@ class Monitor:
             )
         if not 1e-12 <= as_number(alarm_rate) < 1:
             raise ValueError(f"alarm_rate must be a probability from 1e-12 to below 1, not {alarm_rate!r}.")
-        self.decay = decay
+        self.decay = decay = None if decay is None else float(decay)
         self.window = checked_count("window", WINDOW if window is None else window) if decay is None else None
-        self.alarm_rate = alarm_rate
+        self.alarm_rate = float(alarm_rate)
         capacity = ceil(log(FORGOTTEN) / log(decay)) if decay is not None else self.window
         self._q: deque[float] = deque(maxlen=capacity)
         self._y: deque[bool] = deque(maxlen=capacity)

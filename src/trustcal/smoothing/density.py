@@ -88,18 +88,23 @@ class Steps(Density):
 
     def __init__(self, q: Predictor, noise: UniformNoise) -> None:
         super().__init__(q, noise)
-        edges = np.concatenate([[0.0, 1.0], q.p - noise.width, q.p + noise.width])
+        # Ends are rounded, and noise may be narrower than the gap between floats.  So a value has on the piece between
+        # its ends, as they are, all the mass that it does not have at 0 or 1: what moves by a rounding is not lost.
+        start = np.minimum(q.p - noise.width, np.nextafter(q.p, -1.0))
+        end = np.maximum(q.p + noise.width, np.nextafter(q.p, 2.0))
+        share = (1 - noise.atoms(q.p).mass.sum(axis=1)) / (np.minimum(end, 1.0) - np.maximum(start, 0.0))
+        edges = np.concatenate([[0.0, 1.0], start, end])
         self.edges = np.unique(edges[(edges >= 0) & (edges <= 1)])
         middle = (self.edges[1:] + self.edges[:-1]) / 2
-        # The middle of a piece tells which values reach it, whatever the rounding of its ends.
-        begin = np.searchsorted(q.p + noise.width, middle)
-        stop = np.maximum(begin, np.searchsorted(q.p - noise.width, middle, side="right"))
+        # The middle of a piece tells which values reach it.
+        begin = np.searchsorted(end, middle)
+        stop = np.maximum(begin, np.searchsorted(start, middle, side="right"))
         pairs = running_pairs.on(len(q))
         sums = []
         for weight in self.weights:
-            hi, lo = pairs(weight)
+            hi, lo = pairs(weight * share)
             sums.append((hi[stop] - hi[begin]) + (lo[stop] - lo[begin]))
-        self.level = np.stack(sums) / (2 * noise.width)
+        self.level = np.stack(sums)
         self.mass = self.level * np.diff(self.edges)
         posterior = ratio(self.level)
         self.ends = np.stack([posterior, posterior])
@@ -185,7 +190,7 @@ class Exponentials(Density):
         """The root of V − μW is a logarithm."""
         left, right = (side[piece, 1] - mu * side[piece, 0] for side in (self.left, self.right))
         start, stop = self.edges[piece], self.edges[piece + 1]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             root = start + ((stop - start) + self.scale * np.log(-left / right)) / 2
         falling = left > right
         root = np.where(np.isnan(root), np.where(falling, stop, start), np.clip(root, start, stop))

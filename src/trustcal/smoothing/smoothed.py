@@ -121,7 +121,7 @@ def _bridge(density: Density) -> tuple[float, tuple[float, float]]:
         height, slope, ends = _highest_chord(x, r)
         short = np.maximum(height + slope * (x - 0.5) - r, 0.0)
         rise = curvature * np.diff(x) ** 2 / 2  # a parabola of height rise/4 on the chord
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             at = np.clip(0.5 + (short[:-1] - short[1:]) / (2 * rise), 0.0, 1.0)
         at = np.where(rise > 0, at, 0.5)
         over = rise * at * (1 - at) - short[:-1] * (1 - at) - short[1:] * at
