@@ -525,3 +525,26 @@ def test_integers_of_many_digits_are_ids_of_their_own(tmp_path: Path) -> None:
 def test_objects_nested_too_deeply(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="every line must be a JSON object"):
         rewritten(tmp_path, f'{{"p": 0.5, "z": {"[" * 200_000}{"]" * 200_000}}}\n', "in.jsonl", "out.jsonl")
+
+
+@pytest.mark.parametrize("target", ["out.csv", "out.parquet"])
+def test_json_keeps_its_texts_and_its_large_numbers(tmp_path: Path, target: str) -> None:
+    """What DuckDB would take for a UUID, a time, a date, a float or a struct is what was written."""
+    objects = [
+        {"p": 0.5, "u": "6F1F0ED4-4D3C-4B2A-8A43-1F6A4B8F7A02", "h": "12:00", "n": 12345678901234567890123, "i": 3},
+        {"p": 1, "u": "x", "h": "2024-01-01", "n": 12345678901234567890124, "i": -4, "b": None, "o": {"a": 1}},
+    ]
+    content = "".join(json.dumps(one) + "\n" for one in objects)
+    ids: list[Any] = []
+
+    def draw(q: Any, names: Any) -> Any:
+        ids.extend(names)
+        return q
+
+    rewritten(tmp_path, content, "in.jsonl", target, draw=draw, row_id="u")
+    assert ids == [one["u"] for one in objects]
+    copy = load(tmp_path / target).astype(object)
+    for key in ("u", "h", "n", "i"):
+        assert copy[key].astype(str).tolist() == [str(one[key]) for one in objects]
+    assert copy["p"].tolist() == copy["p_safe"].tolist() == [0.5, 1.0]
+    assert copy["o"].tolist()[1] == '{"a":1}'

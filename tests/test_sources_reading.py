@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+import dask.dataframe
 import duckdb
 import numpy as np
 import pandas as pd
@@ -406,3 +407,13 @@ def test_first_lines_that_name_no_columns(tmp_path: Path) -> None:
         file.write_text(content)
         with pytest.raises(ValueError, match=message):
             tc.read(file)
+
+
+def test_categories_that_are_numbers() -> None:
+    frame = pd.DataFrame(
+        {"p": [0.1, 0.2, 0.3, 0.4], "y": pd.Categorical([1, 1, None, 0]), "g": pd.Categorical([3, 10, 3, 3])}
+    )
+    in_parts: Any = dask.dataframe.from_pandas
+    for source in (frame, in_parts(frame, npartitions=2)):
+        found = tc.read(source, positive=1, drop_invalid=True, by="g")
+        assert {group: q.base_rate for group, q in found.items()} == {3: 0.5, 10: 1.0}

@@ -64,7 +64,11 @@ class Choice:
 
 
 def choices(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> tuple[Choice, ...]:
-    """Each family of noises at its best parameter, the smallest guarantee first; with a horizon, for so many rounds.
+    """Each family of noises as `for_distance` has it, the smallest guarantee first; with a horizon, for so many rounds.
+
+    That is the best parameter for small eps and many rounds, where neither the ends of [0, 1] nor sampling matter.  For
+    eps beyond about 1/8, or few rounds, another may prove less: noise so wide that hardly anything is left, a grid so
+    coarse that every value is seen often.
 
     The lower bound for decision loss is for algorithms that may see all predictions at once (Theorem 20), those for ECE
     and CDL are for algorithms that answer each prediction knowing only it and the earlier ones (Theorem 21).
@@ -79,7 +83,7 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
 
 
 def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> Choice:
-    """The noise with the smallest proved guarantee for predictors within eps of calibration (Theorems 13 to 15, 19).
+    """Of the noises that `for_distance` gives, the one with the smallest proved guarantee (Theorems 13 to 15, 19).
 
     >>> print(best_noise(0.0002))
     UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
@@ -91,7 +95,7 @@ nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
 
 
 def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horizon: int | None = None) -> Choice:
-    """The best noise of a kind: "uniform", "laplace", "gaussian" (clamped, all three) or "rounding".
+    """What `for_distance` gives of a kind: "uniform", "laplace", "gaussian" (clamped, all three) or "rounding".
 
     >>> noise_of_kind("laplace", 0.01, "ece").noise
     ClampedLaplace(scale=0.1)
@@ -102,7 +106,7 @@ def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horiz
 
 
 def _at_best(family: type[Noise], eps: float, target: Target, horizon: int | None) -> Choice:
-    """A family at its best parameter."""
+    """A family at the parameter for eps and target."""
     distance_to_calibration(eps)
     upper, lower = _BOUNDS[checked_target(target)]
     if horizon is not None:

@@ -65,9 +65,9 @@ class Alarm:
     failed_at: int | None
     """The round in which a prediction of 0 or 1 first failed, which a calibrated one never does."""
     pays: Bet
-    """The bet that pays most."""
+    """The bet that pays most; it knows nothing of a certain prediction that failed, which `failed_at` tells."""
     hurt: Bet
-    """Who is hurt: of the bets on a cell of predictions, the one that pays most."""
+    """Who is hurt: of the bets on a cell of predictions, the one that pays most; `failed_at` goes before it too."""
 
     @property
     def e_value(self) -> float:

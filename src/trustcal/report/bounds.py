@@ -29,7 +29,7 @@ def bounds_page(eps: float, choices: Sequence[Choice], paper: Bound, frame: Box)
         table.add_row(noise_text(choice.noise), _value(choice.guarantee), _source(choice.guarantee))
     table.add_row("the paper's Laplace noise, as stated", _value(paper), _source(paper))
     return Group(
-        Text(f"Predictions within {eps:g} of calibration, after noise at its best parameter", style="bold"),
+        Text(f"Predictions within {eps:g} of calibration, after noise of the size for it", style="bold"),
         table,
         Text(f"Nobody can promise less than {lower.value:.6g} ({_source(lower)})."),
     )

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.sources.delimited import identity, numbers
 from trustcal.sources.drawing import arrow_ids, arrow_numbers
-from trustcal.sources.files import PLAIN, literal, open_files, quoted, refusals
+from trustcal.sources.files import Table, open_files, pointer, quoted, refusals
 from trustcal.sources.passage import Passage
+
+if TYPE_CHECKING:
+    import duckdb
 
 FloatArray = NDArray[np.float64]
 
@@ -95,20 +98,49 @@ def _parquet(source: Path, stack: ExitStack) -> tuple[Any, int, Iterator[Any]]:
 
 
 def _text(source: Path, stack: ExitStack) -> tuple[Any, int, Iterator[Any]]:
-    """The same of a text file, through DuckDB.  A CSV has no types, so its columns are text; JSON has its own."""
+    """The same of a text file, through DuckDB.  A CSV has no types, so its columns are text; JSON has some."""
     import duckdb
 
     connection = stack.enter_context(duckdb.connect())
     table = open_files(connection, source)
-    columns, origin, names = ", ".join(table.expressions), table.sql, list(table.names)
-    if origin.startswith("read_ndjson"):
-        columns, origin = "*", f"read_json({literal([source])}, format = 'newline_delimited', sample_size = -1, {PLAIN}"
-        names = [row[0] for row in connection.execute(f"DESCRIBE FROM {origin}").fetchall()]
+    names, expressions = table.names, table.expressions
+    if table.sql.startswith("read_ndjson"):
+        names, expressions = _members(connection, table)
     (total,) = connection.execute(f"SELECT count(*) FROM {table.sql}").fetchall()[0]
-    rows: Any = connection.sql(f"SELECT {columns} FROM {origin}")
+    rows: Any = connection.sql(f"SELECT {', '.join(expressions)} FROM {table.sql}")
     reader = rows.to_arrow_reader(_ROWS) if hasattr(rows, "to_arrow_reader") else rows.fetch_record_batch(_ROWS)
     schema = _pyarrow().schema([field.with_name(name) for field, name in zip(reader.schema, names, strict=True)])
     return schema, total, iter(reader)
+
+
+def _members(connection: duckdb.DuckDBPyConnection, table: Table) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """All keys of JSON lines, and SQL for their values: numbers and truth values as such where a key has no others.
+
+    Everything else is text, as it is written: DuckDB would find dates, times and UUIDs in it, and write these its own
+    way, and of an integer beyond 64 bits it would make a float.
+    """
+    keys = connection.execute(
+        f"SELECT DISTINCT unnest(json_keys(json)) AS key FROM {table.sql} ORDER BY key"
+    ).fetchall()
+    names = tuple(dict.fromkeys([*table.names, *(key for (key,) in keys)]))
+    expressions = []
+    for name in names:
+        value, kind = f"(json ->> {pointer(name)})", f"json_type(json, {pointer(name)})"
+        float_, whole = (
+            f"{kind} = 'DOUBLE' AND NOT regexp_full_match({value}, '-?[0-9]+')",
+            f"TRY_CAST({value} AS BIGINT)",
+        )
+        tests = {
+            "BIGINT": f"{kind} IN ('BIGINT', 'UBIGINT') AND {whole} IS NOT NULL",
+            "UBIGINT": f"{kind} = 'UBIGINT'",
+            "DOUBLE": f"({float_}) OR ({kind} IN ('BIGINT', 'UBIGINT') AND {whole} BETWEEN -{2**53} AND {2**53})",
+            "BOOLEAN": f"{kind} = 'BOOLEAN'",
+        }
+        asked = ", ".join(f"bool_and({test}) FILTER ({value} IS NOT NULL)" for test in tests.values())
+        (found,) = connection.execute(f"SELECT {asked} FROM {table.sql}").fetchall()
+        type_ = next((type_ for type_, all_are in zip(tests, found, strict=True) if all_are), "VARCHAR")
+        expressions.append(f"CAST({value} AS {type_})")
+    return names, tuple(expressions)
 
 
 def _to_parquet(target: Path, schema: Any, batches: Iterator[Any]) -> None:

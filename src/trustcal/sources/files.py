@@ -203,9 +203,13 @@ def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Ta
                 f"{files[0]}: every line must be a JSON object with each key once, but row {number} (from 0) is not."
             )
         names.update(dict.fromkeys(keys))
-    pointers = (quoted("/" + name.replace("~", "~0").replace("/", "~1")) for name in names)
-    expressions = tuple(f"(json ->> {pointer})" for pointer in pointers)
+    expressions = tuple(f"(json ->> {pointer(name)})" for name in names)
     return Table(titled(files), files, sql, tuple(names), expressions, ("VARCHAR",) * len(names))
+
+
+def pointer(key: str) -> str:
+    """Where the value of a key is in a JSON object, as SQL writes it."""
+    return quoted("/" + key.replace("~", "~0").replace("/", "~1"))
 
 
 def _parquet(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:

@@ -6,7 +6,6 @@ The engine groups rows by prediction and outcome and counts them; what the keys 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,53 +14,18 @@ from numpy.typing import NDArray
 from trustcal.sources.counter import Counter
 from trustcal.sources.counting import DEFAULT, Counted, Group, Request, refuse_many_groups, too_many
 from trustcal.sources.faults import Faults, refusal, swapped
+from trustcal.sources.opening import failures, titled
 from trustcal.sources.outcomes import as_label, decoded, refuse_third_label
 from trustcal.sources.tallies import Pile, tallied
 
 if TYPE_CHECKING:
     import narwhals as nw
 
-_FORGET_CAPITALS = ("pyspark", "pyspark[connect]", "ibis", "sqlframe", "duckdb")
 _HERE = ("polars", "pandas")
 """Engines in this process, from which rows are fetched at no cost."""
 _BLOCK = 1 << 17
 _POSITIVE, _ZERO = 0, 1
 """What a weight can be, beside wrong."""
-
-
-def opened_frame(source: object) -> nw.LazyFrame[Any]:
-    """Any frame that narwhals knows, or a refusal."""
-    import narwhals as nw
-
-    pandas = type(source).__module__.startswith("pandas")
-    names = [str(name) for name in getattr(source, "columns", ())] if pandas else []
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise ValueError(f"the pandas frame has several columns called {', '.join(map(repr, twice))}: rename them.")
-    try:
-        frame: Any = nw.from_native(source)
-    except TypeError:
-        raise ValueError(
-            "read takes the name of a file, a pattern or a list of these, a frame of pandas, Polars, PySpark, Dask or "
-            f"Ibis, a DuckDB relation, or a PyArrow table or dataset, but got a {type(source).__qualname__}."
-        ) from None
-    lazy: nw.LazyFrame[Any] = frame.lazy()
-    if lazy.implementation.value in _FORGET_CAPITALS:
-        columns = names_of(lazy)
-        if len({name.lower() for name in columns}) < len(columns):
-            raise ValueError(f"{titled(lazy)} has columns that differ only in capitals: {', '.join(columns)}. Rename.")
-    return lazy
-
-
-def titled(frame: nw.LazyFrame[Any]) -> str:
-    """What to call the frame in a message."""
-    return f"the {frame.implementation.value} frame"
-
-
-def names_of(frame: nw.LazyFrame[Any]) -> list[str]:
-    """The columns of the frame."""
-    with _failures(frame):
-        return frame.collect_schema().names()
 
 
 def counted_by_frame(frame: nw.LazyFrame[Any], request: Request) -> Counted:
@@ -70,7 +34,7 @@ def counted_by_frame(frame: nw.LazyFrame[Any], request: Request) -> Counted:
     Rows of Polars and pandas that count alike stream by once, if none is at fault.
     """
     rows = _rows(frame, request)
-    with _failures(frame):
+    with failures(frame):
         counter = _streamed(rows, request)
         if counter is not None and counter.rows:
             return counter.counted(counter.rows, Faults())
@@ -81,25 +45,11 @@ def counted_by_frame(frame: nw.LazyFrame[Any], request: Request) -> Counted:
     return _classified(keys, request, titled(frame), resolution)
 
 
-@contextmanager
-def _failures(frame: nw.LazyFrame[Any]) -> Iterator[None]:
-    """What the engine cannot do becomes one line: engines raise what they like, over a dead cluster for instance."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:
-        lines = [line.strip().rstrip(".") for line in str(error).splitlines() if line.strip()]
-        what = ": ".join([type(error).__name__, *lines[:1]])
-        remedy = " Is its session still alive, and its master reachable?" if "spark" in titled(frame) else ""
-        raise ValueError(f"{titled(frame)} cannot be read: its engine failed with {what}.{remedy}") from error
-
-
 def _rows(frame: nw.LazyFrame[Any], request: Request) -> nw.LazyFrame[Any]:
     """The columns of the request as p, y, w (with its square, and whether it is sound) and g0, g1, …"""
     import narwhals as nw
 
-    with _failures(frame):
+    with failures(frame):
         schema = frame.collect_schema()
     columns, title = request.columns, titled(frame)
     selected = [
@@ -116,7 +66,7 @@ def _rows(frame: nw.LazyFrame[Any], request: Request) -> nw.LazyFrame[Any]:
         if schema[name].is_nested():
             raise ValueError(f"{title}: groups are made by simple values, but column {name!r} holds {schema[name]}.")
         selected.append((group.cast(nw.String) if _is_category(schema[name]) else group).alias(f"g{index}"))
-    with _failures(frame):
+    with failures(frame):
         return frame.select(*selected)
 
 

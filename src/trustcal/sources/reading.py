@@ -19,7 +19,8 @@ from trustcal.sources.counting import MANY, Counted, Group, Request, checked_res
 from trustcal.sources.expressions import rows_sql
 from trustcal.sources.faults import Faults
 from trustcal.sources.files import Table, open_files, refusals, with_folders
-from trustcal.sources.frames import counted_by_frame, names_of, opened_frame, titled
+from trustcal.sources.frames import counted_by_frame
+from trustcal.sources.opening import names_of, opened_frame, titled
 from trustcal.sources.outcomes import Label
 from trustcal.sources.queries import connected, counted_by_query
 
