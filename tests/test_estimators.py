@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
@@ -222,3 +224,18 @@ def test_a_label_that_no_class_has_is_no_outcome() -> None:
     for wrong in (np.full(80, "YES"), (y == "yes").astype(int)):
         with pytest.raises(ValueError, match=r"y must hold the classes \['no', 'yes'\], but has"):
             model.score(x, wrong)
+
+
+def test_pipelines_that_want_names_or_texts() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.random(80), "t": np.where(rng.random(80) < 0.5, "good day", "bad day")})
+    y = rng.random(80) < frame["a"]
+    by_name = make_pipeline(make_column_transformer(("passthrough", ["a"])), LogisticRegression())
+    by_word = make_pipeline(CountVectorizer(), LogisticRegression())
+    for estimator, rows in ((by_name, frame), (by_word, frame["t"].tolist())):
+        model = TrustedClassifier(estimator, eps=0.01, random_state=0).fit(rows, y)
+        said = clone(estimator).fit(rows, y).predict_proba(rows)[:, 1]
+        assert isinstance(model.noise_, UniformNoise)
+        assert np.abs(model.predict_proba(rows)[:, 1] - said).max() <= model.noise_.width
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        TrustedClassifier(by_name, eps=0.01).fit(frame, y[:-1])

@@ -44,9 +44,9 @@ try:
     )
     from sklearn.metrics import accuracy_score
     from sklearn.model_selection import cross_val_predict
-    from sklearn.utils import Tags, check_random_state, get_tags
+    from sklearn.utils import Tags, assert_all_finite, check_random_state, get_tags
     from sklearn.utils.multiclass import check_classification_targets, type_of_target
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 except ModuleNotFoundError as missing:
     raise ImportError(
         "trustcal.estimators needs scikit-learn 1.6 or later: pip install 'trustcal[sklearn]'."
@@ -167,22 +167,26 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
         """Fit the estimator, and find eps_, noise_ and guarantee_.  As many fits as folds, and one more."""
-        X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False, accept_sparse=True)  # noqa: N806
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
+        validate_data(self, X, y, skip_check_array=True)  # X stays as it is: the estimator may want names, or texts
+        label: NDArray[Any] = column_or_1d(y, warn=True)
+        if label.dtype.kind == "f":
+            assert_all_finite(label, input_name="y")
+        check_consistent_length(X, label)
+        check_classification_targets(label)
+        kind = type_of_target(label, input_name="y", raise_unknown=True)
         if kind != "binary":
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-        self.classes_, outcome = np.unique(y, return_inverse=True)
+        self.classes_, outcome = np.unique(label, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("There must be rows of two classes, but there is one class only. Use data with both.")
         self.problem_: DecisionProblem = _problem(self.payoff, self.actions)
         if self.eps is None:
-            said = cross_val_predict(clone(self.estimator), X, y, cv=self.cv, method="predict_proba")[:, 1]
+            said = cross_val_predict(clone(self.estimator), X, label, cv=self.cv, method="predict_proba")[:, 1]
             self.eps_: float = _distance(Predictor.from_samples(outcome, said), self.confidence)
         else:
             self.eps_ = self.eps
         self.noise_, self.guarantee_ = _chosen(self.noise, self.eps_, self.target)
-        self.estimator_ = clone(self.estimator).fit(X, y)
+        self.estimator_ = clone(self.estimator).fit(X, label)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
@@ -213,9 +217,7 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
 
     def _smoothed(self, X: Any) -> FloatArray:  # noqa: N803
         check_is_fitted(self)
-        X = validate_data(  # noqa: N806
-            self, X, reset=False, dtype=None, ensure_all_finite=False, accept_sparse=True
-        )
+        validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)
         said = self.estimator_.predict_proba(X)[:, 1]
         return np.asarray(self.noise_.sample(said, _generator(self.random_state)))
 
