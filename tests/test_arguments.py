@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -217,3 +218,44 @@ def test_numbers_of_any_kind_can_be_saved() -> None:
     monitor = trustcal.Monitor(decay=np.float32(0.5), alarm_rate=Fraction(1, 10))  # type: ignore[arg-type]
     monitor.learn_many([0.5] * 30_000, [1] * 30_000)
     assert trustcal.Monitor.from_json(monitor.to_json()).alarm_rate == 0.1
+
+
+def _with_state() -> list[Any]:
+    """Everything that can be saved, after a few rounds."""
+    rooms = trustcal.forecasters
+    played: list[Any] = [
+        rooms.ElementaryPredictor(100),
+        rooms.CalibratedForecaster(100, rng=1),
+        rooms.DecisionForecaster(100, rng=1),
+        rooms.PerturbedLeader(100, rng=1),
+        rooms.HedgingForecaster(100),
+        rooms.RunningMean(),
+    ]
+    for forecaster in played:
+        for y in (1, 0, 1):
+            forecaster.predict_one()
+            forecaster.learn_one(y)
+    monitor = trustcal.Monitor(window=3)
+    monitor.learn_many([0.5, 0.25, 1.0], [1, 0, 0])
+    recalibrated: list[Any] = [rooms.OnlinePlatt(), rooms.Calibeating(rooms.OnlinePlatt())]
+    for recalibrator in recalibrated:
+        recalibrator.transform_one(0.3)
+        recalibrator.learn_one(0.3, 1)
+    smoother = trustcal.OnlineSmoother(trustcal.UniformNoise(0.1), cells=5, rng=1)
+    smoother.transform_one(0.5)
+    return [*played, *recalibrated, monitor, smoother]
+
+
+@pytest.mark.parametrize("thing", _with_state(), ids=lambda thing: type(thing).__name__)
+@pytest.mark.parametrize("damage", [None, -1, "x", [], {}, 2**70, 1e308, [[None]], True, float("nan")])
+def test_a_damaged_state_is_refused_or_goes_on(thing: Any, damage: Any) -> None:
+    text = thing.to_json()
+    for name in json.loads(text):
+        try:
+            twin = type(thing).from_json(json.dumps(json.loads(text) | {name: damage}))
+        except ValueError as refusal:
+            assert "\n" not in str(refusal)  # noqa: PT017 - or it goes on
+        else:
+            twin.to_json()
+    with pytest.raises(ValueError, match="state"):
+        type(thing).from_json("[" * 100_000)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -25,7 +26,7 @@ def loaded(text: str, kind: str, version: int, names: tuple[str, ...]) -> dict[s
         raise ValueError(
             f"the state was changed: it must be the text that {kind}.to_json gave, not {text!r}."
         ) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"the state is not JSON ({error}). It must be what {kind}.to_json gave.") from None
     if not isinstance(state, dict) or state.get("trustcal") != kind:
         raise ValueError(f"the state is not that of {article} {kind}. It must be what {kind}.to_json gave.")
@@ -35,3 +36,18 @@ def loaded(text: str, kind: str, version: int, names: tuple[str, ...]) -> dict[s
     if missing:
         raise ValueError(f"the state lacks {', '.join(sorted(missing))}. It must be what {kind}.to_json gave.")
     return {name: state[name] for name in names}
+
+
+@contextmanager
+def damage_refused() -> Iterator[None]:
+    """What goes wrong where a state is not what it should be is a refusal.
+
+    >>> with damage_refused():
+    ...     len(None)
+    Traceback (most recent call last):
+    ValueError: the state was changed: object of type 'NoneType' has no len(). It must be what to_json gave.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError) as error:
+        raise ValueError(f"the state was changed: {error}. It must be what to_json gave.") from None

@@ -15,7 +15,7 @@ from trustcal.arguments import as_array, as_number, refuse
 from trustcal.cells import checked_count
 from trustcal.guarantees import Bound
 from trustcal.smoothing.draws import uniforms
-from trustcal.states import loaded, saved
+from trustcal.states import damage_refused, loaded, saved
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -103,6 +103,7 @@ class Forecaster(ABC):
 
     @final
     @classmethod
+    @damage_refused()
     def from_json(cls, text: str) -> Self:
         """The forecaster that `to_json` saved."""
         state = loaded(text, cls.__name__, _STATE_VERSION, (*cls._STATE, "rounds", "announced"))

@@ -12,7 +12,7 @@ import trustcal.forecasters
 from trustcal.cells import announced, checked_cells, checked_count
 from trustcal.forecasters.forecaster import checked_outcome, checked_probability, kind_of
 from trustcal.guarantees import Bound
-from trustcal.states import loaded, saved
+from trustcal.states import damage_refused, loaded, saved
 
 _STATE_VERSION = 1
 
@@ -104,6 +104,7 @@ class OnlinePlatt(Recalibrator):
         return saved("OnlinePlatt", _STATE_VERSION, fields)
 
     @classmethod
+    @damage_refused()
     def from_json(cls, text: str) -> Self:
         """The recalibrator that `to_json` saved."""
         state = loaded(text, "OnlinePlatt", _STATE_VERSION, ("slope", "offset", "inverse", "rounds"))
@@ -174,6 +175,7 @@ class Calibeating(Recalibrator):
         return saved("Calibeating", _STATE_VERSION, {"model": model, "n": self.n, "s": self.s, "rounds": self.rounds})
 
     @classmethod
+    @damage_refused()
     def from_json(cls, text: str) -> Self:
         """The recalibrator that `to_json` saved."""
         state = loaded(text, "Calibeating", _STATE_VERSION, ("model", "n", "s", "rounds"))

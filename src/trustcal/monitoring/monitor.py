@@ -20,7 +20,7 @@ from trustcal.measures.transport import dtc
 from trustcal.monitoring.betting import Bet, Bets
 from trustcal.predictor import Predictor
 from trustcal.rows import checked_rows
-from trustcal.states import loaded, saved
+from trustcal.states import damage_refused, loaded, saved
 
 WINDOW = 1000
 """How many rows are measured unless something else is said."""
@@ -251,6 +251,7 @@ class Monitor:
         return saved("Monitor", _STATE_VERSION, fields)
 
     @classmethod
+    @damage_refused()
     def from_json(cls, text: str) -> Self:
         """The monitor that `to_json` saved.
 
@@ -265,7 +266,9 @@ class Monitor:
         state = loaded(text, "Monitor", _STATE_VERSION, _FIELDS)
         monitor = cls(window=state["window"], decay=state["decay"], alarm_rate=state["alarm_rate"])
         monitor.rounds = checked_count("rounds", state["rounds"], least=0)
-        monitor.alarmed_at, monitor._failed_at = state["alarmed_at"], state["failed_at"]
+        monitor.alarmed_at, monitor._failed_at = (
+            None if state[name] is None else checked_count(name, state[name]) for name in ("alarmed_at", "failed_at")
+        )
         if state["predictions"] or state["outcomes"]:
             y, q, _ = checked_rows([int(y) for y in state["outcomes"]], state["predictions"], None, ("y", "q"))
             monitor._q.extend(q.tolist())

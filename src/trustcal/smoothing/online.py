@@ -13,7 +13,7 @@ from trustcal.cells import End, announced, cells_for, checked_cells, checked_cou
 from trustcal.noise import Noise, RandomRounding
 from trustcal.noise.mechanism import checked_noise, checked_predictions
 from trustcal.smoothing.draws import blocks, checked_seed, seed_from, uniforms
-from trustcal.states import loaded, saved
+from trustcal.states import damage_refused, loaded, saved
 
 FloatArray = NDArray[np.float64]
 
@@ -86,6 +86,7 @@ class OnlineSmoother:
         return saved("OnlineSmoother", _STATE_VERSION, {"noise": _described(self.noise), **fields})
 
     @classmethod
+    @damage_refused()
     def from_json(cls, text: str, noise: Noise | None = None) -> Self:
         """The smoother that `to_json` saved.  Where a noise is given, a state of any other noise is refused.
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 from trustcal.cells import checked_count
 from trustcal.monitoring import Monitor, Snapshot
 from trustcal.report.watch import View, plain
-from trustcal.states import loaded, saved
+from trustcal.states import damage_refused, loaded, saved
 from trustcal.watching.following import Chunks, FileChunks, Lines, PipeChunks, Position
 from trustcal.watching.pairing import Pair, Waiting
 from trustcal.watching.parsing import Columns, Fault, Faults, Format, Row
@@ -125,6 +125,7 @@ class _Watch:
         return saved("Watch", _STATE_VERSION, fields)
 
     @classmethod
+    @damage_refused()
     def from_json(cls, text: str) -> Self:
         state = loaded(text, "Watch", _STATE_VERSION, _FIELDS)
         columns = Columns(**state["columns"])
