@@ -26,8 +26,9 @@ def atomically(path: str | Path) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(checked_place(path)))
     try:
-        # The suffix stays, because writers choose their format and compression by it.
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix="".join(target.suffixes), dir=target.parent)
+        # The suffix stays, because writers choose their format and compression by it; all of a long name would not fit.
+        suffix = "".join(target.suffixes[-2:])
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:32]}.", suffix=suffix, dir=target.parent)
     except OSError as error:
         raise ValueError(f"{target} cannot be written: {error.strerror}.") from None
     os.close(handle)

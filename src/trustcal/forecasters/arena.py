@@ -27,7 +27,7 @@ from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, ece, ucal
 from trustcal.measures.transport import dtc
 from trustcal.predictor import Predictor
-from trustcal.states import loaded, saved
+from trustcal.states import damage_refused, loaded, saved
 from trustcal.writing import atomically
 
 Progress = Callable[[int, int], None]
@@ -189,10 +189,16 @@ def _finish(contestant: Contestant, opponent: Opponent, game: Game, folder: Path
 
 
 def _read(folder: Path, game: Game) -> Played:
-    state = loaded((folder / game.file).read_text(), "ArenaGame", _GAME_VERSION, ("game", "scores"))
+    file = folder / game.file
+    try:
+        with damage_refused():
+            state = loaded(file.read_text(), "ArenaGame", _GAME_VERSION, ("game", "scores"))
+            played = Played(game, tuple(Score(**score) for score in state["scores"]))
+    except ValueError as error:
+        raise ValueError(f"{file}: {error} Delete it, and the game is played again.") from None
     if state["game"] != asdict(game):
-        raise ValueError(f"{folder / game.file} is of another game, {state['game']}. Use a folder of its own.")
-    return Played(game, tuple(Score(**score) for score in state["scores"]))
+        raise ValueError(f"{file} is of another game, {state['game']}. Use a folder of its own.")
+    return played
 
 
 def _in_parallel(plan: Plan, games: list[Game], folder: Path, workers: int, tell: Callable[[int], None]) -> None:

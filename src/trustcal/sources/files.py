@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, final
 
 from trustcal.sources.columns import place_of
@@ -272,6 +273,8 @@ def quoted(value: str) -> str:
 def _cause(error: Exception) -> str:
     """What DuckDB says, without the names of its errors and its advice to Python programmers."""
     said = re.sub(r"^[A-Z][\w ]* Error: ", "", str(error))
+    if "state machine reached an invalid state" in said:
+        return "its lines end in different ways, or a quote is never closed"
     lines = [line.strip().rstrip(".") for line in said.splitlines()] or [type(error).__name__]
     advice = next((index for index, line in enumerate(lines) if not line or line.startswith("Possible")), len(lines))
-    return "; ".join(lines[: max(1, advice)])
+    return shorten("; ".join(lines[: max(1, advice)]), 400, placeholder=" …")

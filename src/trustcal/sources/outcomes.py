@@ -40,7 +40,8 @@ def as_label(positive: Label, text: bool, column: str) -> Label:
         raise ValueError
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"positive must be a number, because column {column!r} holds numbers, but is {positive!r}."
+            f"positive must be a number, because column {column!r} holds numbers or truth values, but is {positive!r}. "
+            "Say 1 for true, and 0 for false."
         ) from None
 
 
