@@ -123,24 +123,26 @@ def _members(connection: duckdb.DuckDBPyConnection, table: Table) -> tuple[tuple
         f"SELECT DISTINCT unnest(json_keys(json)) AS key FROM {table.sql} ORDER BY key"
     ).fetchall()
     names = tuple(dict.fromkeys([*table.names, *(key for (key,) in keys)]))
-    expressions = []
-    for name in names:
-        value, kind = f"(json ->> {pointer(name)})", f"json_type(json, {pointer(name)})"
-        float_, whole = (
-            f"{kind} = 'DOUBLE' AND NOT regexp_full_match({value}, '-?[0-9]+')",
-            f"TRY_CAST({value} AS BIGINT)",
-        )
-        tests = {
-            "BIGINT": f"{kind} IN ('BIGINT', 'UBIGINT') AND {whole} IS NOT NULL",
-            "UBIGINT": f"{kind} = 'UBIGINT'",
-            "DOUBLE": f"({float_}) OR ({kind} IN ('BIGINT', 'UBIGINT') AND {whole} BETWEEN -{2**53} AND {2**53})",
-            "BOOLEAN": f"{kind} = 'BOOLEAN'",
-        }
-        asked = ", ".join(f"bool_and({test}) FILTER ({value} IS NOT NULL)" for test in tests.values())
-        (found,) = connection.execute(f"SELECT {asked} FROM {table.sql}").fetchall()
-        type_ = next((type_ for type_, all_are in zip(tests, found, strict=True) if all_are), "VARCHAR")
-        expressions.append(f"CAST({value} AS {type_})")
-    return names, tuple(expressions)
+    asked = ", ".join(test for name in names for test in _tests(name).values())
+    (found,) = connection.execute(f"SELECT {asked} FROM {table.sql}").fetchall()
+    answers = iter(found)
+    types = [[type_ for type_ in _tests(name) if next(answers)] for name in names]
+    chosen = (next(iter(possible), "VARCHAR") for possible in types)
+    return names, tuple(f"CAST(json ->> {pointer(name)} AS {type_})" for name, type_ in zip(names, chosen, strict=True))
+
+
+def _tests(name: str) -> dict[str, str]:
+    """Types that the values of a key may all have, best first, and SQL that says whether they do."""
+    value, kind = f"(json ->> {pointer(name)})", f"json_type(json, {pointer(name)})"
+    whole, is_whole = f"TRY_CAST({value} AS BIGINT)", f"{kind} IN ('BIGINT', 'UBIGINT')"
+    is_float = f"{kind} = 'DOUBLE' AND NOT regexp_full_match({value}, '-?[0-9]+')"
+    tests = {
+        "BIGINT": f"{is_whole} AND {whole} IS NOT NULL",
+        "UBIGINT": f"{kind} = 'UBIGINT'",
+        "DOUBLE": f"({is_float}) OR ({is_whole} AND {whole} BETWEEN -{2**53} AND {2**53})",
+        "BOOLEAN": f"{kind} = 'BOOLEAN'",
+    }
+    return {type_: f"bool_and({test}) FILTER ({value} IS NOT NULL)" for type_, test in tests.items()}
 
 
 def _to_parquet(target: Path, schema: Any, batches: Iterator[Any]) -> None:
