@@ -328,3 +328,19 @@ def test_outcomes_of_a_file_are_replayed_in_its_order(tmp_path: Path, capsys: py
     assert "100 rounds need as many outcomes, but there are 60 to replay" in capsys.readouterr().err
     assert main([*line, "--preset", "post-processing", "--replay", str(file)]) == 2
     assert "choose the preset paper" in capsys.readouterr().err
+
+
+def test_what_is_read_or_just_written_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("p,y\n0.5,1\n")
+    for options, message in (
+        (["--replay", "*.csv", "--html", "rows.csv"], "rows.csv is being read"),
+        (["--replay", "*.csv", "--png", "rows.csv"], "rows.csv is being read"),
+        (["--png", "x.png", "--html", "x.png"], "x.png cannot be both"),
+    ):
+        assert main(["arena", "--horizons", "10", "--seeds", "1", "--workers", "1", *options]) == 2
+        assert message in capsys.readouterr().err
+    assert Path("rows.csv").read_text() == "p,y\n0.5,1\n"
+    assert os.listdir() == ["rows.csv"]

@@ -49,10 +49,9 @@ def _arena(options: argparse.Namespace) -> int:
     from trustcal.writing import atomically, checked_place
 
     read = () if options.replay is None else found_files(options.replay)
-    if options.png is not None:
-        checked_place(options.png, *read)
-    if options.html is not None:
-        checked_place(options.html, *read, *filter(None, [options.png]))
+    places = [checked_place(file, *read) for file in (options.png, options.html) if file is not None]
+    if len({place.resolve() for place in places}) < len(places):
+        raise ValueError(f"{options.html} cannot be both the page and the picture: name two files.")
     horizons = None if options.horizons is None else tuple(options.horizons)
     plan = preset(options.preset, horizons, options.seeds, _replayed(options))
     folder = Path(options.out or f"arena-{options.preset}")
