@@ -17,13 +17,12 @@ def opened_frame(source: object) -> nw.LazyFrame[Any]:
     import narwhals as nw
 
     pandas = type(source).__module__.startswith("pandas")
-    source = _with_plain_categories(source)
     names = [str(name) for name in getattr(source, "columns", ())] if pandas else []
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
         raise ValueError(f"the pandas frame has several columns called {', '.join(map(repr, twice))}: rename them.")
     try:
-        frame: Any = nw.from_native(source)
+        frame: Any = nw.from_native(_with_plain_categories(source))
     except TypeError:
         raise ValueError(
             "read takes the name of a file, a pattern or a list of these, a frame of pandas, Polars, PySpark, Dask or "
