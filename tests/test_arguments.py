@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -212,6 +215,16 @@ def test_masked_entries_are_not_data(use: Callable[[Any], object]) -> None:
     with pytest.raises(ValueError, match="some are masked"):
         use(np.ma.array([1, 0], mask=[False, True]))
     use(np.ma.array([1, 0]))
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [("bound 0.01 >&-", 0, ""), ("watch - -p p -y y <&-", 2, "the standard input is closed")],
+)
+def test_standard_streams_that_are_closed(line: str, status: int, said: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m trustcal {line}"
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr, said in done.stderr) == (status, False, True)
 
 
 def test_numbers_of_any_kind_can_be_saved() -> None:

@@ -266,8 +266,8 @@ def test_uniform_noise_as_narrow_as_it_likes_loses_no_mass(width: float) -> None
     q = Predictor([0.2, 0.5, 0.7], [0.3, 0.4, 0.3], [0.2, 0.0, 0.1])
     law = smooth(q, UniformNoise(width))
     assert ece(law) == pytest.approx(0.45, rel=1e-15)
-    # Half of the mass at 1/2 falls below it: the decision maker who acts above 1/2 + width loses all that is there.
-    assert cdl(law) == pytest.approx(0.6 - 2 * width + 4 * width**2, abs=3 * width**2 + 1e-15)
+    # Without noise the bridge lies over 0.2 and 1/2 and is 0.6 high; noise moves its end from 1/2 to 1/2 + width.
+    assert cdl(law) == pytest.approx(0.6 - 2 * width / (1 + 2 * width), rel=1e-14)
     for p in (0.0, 1.0):
         alone = smooth(Predictor([p], [1.0], [0.9]), UniformNoise(width))
         assert ece(alone) == pytest.approx(abs(p - 0.9), abs=width)

@@ -78,7 +78,7 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
     UniformNoise(width=0.02) CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
     ClampedGaussian(scale=0.0153203...) CDL ≤ 0.010416 (Theorem 15, sharpening Theorem 3.1)
     """
-    found = [_at_best(family, eps, target, horizon) for family in _NOISES]
+    found = [_for_distance(family, eps, target, horizon) for family in _NOISES]
     return tuple(sorted(found, key=lambda choice: choice.guarantee.value))
 
 
@@ -91,7 +91,7 @@ nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
     """
     # K, and with it the batch guarantees for CDL and decision loss, is proved of clamped noise and rounding only.
     proved = _NOISES if target == "ece" or horizon is not None else tuple(FAMILIES.values())
-    return min((_at_best(family, eps, target, horizon) for family in proved), key=lambda one: one.guarantee.value)
+    return min((_for_distance(family, eps, target, horizon) for family in proved), key=lambda one: one.guarantee.value)
 
 
 def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horizon: int | None = None) -> Choice:
@@ -102,10 +102,10 @@ def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horiz
     """
     if str(kind) not in FAMILIES:
         raise ValueError(f"noise must be one of {', '.join(map(repr, FAMILIES))}, not {kind!r}.")
-    return _at_best(FAMILIES[kind], eps, target, horizon)
+    return _for_distance(FAMILIES[kind], eps, target, horizon)
 
 
-def _at_best(family: type[Noise], eps: float, target: Target, horizon: int | None) -> Choice:
+def _for_distance(family: type[Noise], eps: float, target: Target, horizon: int | None) -> Choice:
     """A family at the parameter for eps and target."""
     distance_to_calibration(eps)
     upper, lower = _BOUNDS[checked_target(target)]
