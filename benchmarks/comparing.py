@@ -18,9 +18,9 @@ from rich.table import Table
 from scipy.special import expit, logit
 
 from benchmarks.timing import seconds
-from trustcal.comparing import compare
 from trustcal.predictor import Predictor
-from trustcal.sources import read
+from trustcal.reading import read
+from trustcal.remedies import compare
 
 
 def overconfident(n: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:

@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from trustcal import guarantees, umbrella
-from trustcal.instances import Instance, batch_hardest, uniform_attained
 from trustcal.noise import UniformNoise
+from trustcal.paper.instances import Instance, batch_hardest, uniform_attained
 from trustcal.smoothing import smooth
 
 FloatArray = NDArray[np.float64]

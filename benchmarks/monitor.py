@@ -23,8 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import seconds
-from trustcal.monitoring import Monitor
-from trustcal.watching import watch
+from trustcal.monitoring import Monitor, watch
 
 FloatArray = NDArray[np.float64]
 

@@ -22,9 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from trustcal.noise import TruncatedLaplace
+from trustcal.rewriting.perturbing import perturb_frame
+from trustcal.rewriting.rewriting import rewrite
 from trustcal.smoothing import perturb
-from trustcal.sources.perturbing import perturb_frame
-from trustcal.sources.rewriting import rewrite
 
 NOISE = TruncatedLaplace.for_distance(0.001)
 BY_ID: dict[str, Any] = {"prediction": "p", "noise": NOISE, "seed": 1, "row_id": "id"}

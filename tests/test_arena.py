@@ -24,10 +24,10 @@ from trustcal.forecasters.known import MEASURES
 from trustcal.forecasters.presets import PRESETS, preset, proved
 from trustcal.forecasters.rates import contestants, proved_and_played, rate
 from trustcal.guarantees import Bound
-from trustcal.instances import Sequence
+from trustcal.paper.instances import Sequence
+from trustcal.reading import reading, rows_in_order
 from trustcal.report.arena import arena_html, arena_page, plot_rates, save_picture
 from trustcal.report.console import plain_text
-from trustcal.sources import reading, rows_in_order
 
 
 def part(plan: Plan, contestants: tuple[str, ...], adversaries: tuple[str, ...]) -> Plan:

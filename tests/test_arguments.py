@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import trustcal
-from trustcal.arguments import as_number, as_numbers, generator
+from trustcal.checking import as_number, as_numbers, generator
 
 tc: Any = trustcal  # wrong types on purpose
 

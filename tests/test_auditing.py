@@ -29,9 +29,9 @@ from tests.strategies import predictors
 from trustcal.auditing import Failure, Gate, failures
 from trustcal.auditing.pictures import curve, histogram, movement
 from trustcal.cli import main
-from trustcal.comparing import compare
+from trustcal.reading import reading
+from trustcal.remedies import compare
 from trustcal.report.words import MEASURES, verdict
-from trustcal.sources import reading
 
 RAIN = tc.Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
 _P = np.random.default_rng(0).random(300)

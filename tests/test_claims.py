@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trustcal.claims import COUNT, recompute
 from trustcal.cli import main
+from trustcal.paper.claims import COUNT, recompute
 
 FLAWED = {
     "Table 1": "false",

@@ -19,18 +19,18 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 from tests.strategies import probabilities, samples
-from trustcal.comparing import Comparison, Row, compare
-from trustcal.comparing.choosing import Candidate, choose
-from trustcal.comparing.folds import Fold, pooled, split_law, split_rows
-from trustcal.comparing.methods import METHODS
-from trustcal.comparing.recalibrators import beta, constant, histogram, isotonic, platt, temperature, venn_abers
 from trustcal.decisions import DecisionProblem, umbrella
 from trustcal.guarantees import Bound
-from trustcal.instances import rain
 from trustcal.measures.decision import cdl, decision_loss, ece
 from trustcal.measures.scores import brier, log_loss
 from trustcal.noise import ClampedGaussian, TruncatedLaplace, UniformNoise
+from trustcal.paper.instances import rain
 from trustcal.predictor import Predictor
+from trustcal.remedies import Comparison, Row, compare
+from trustcal.remedies.choosing import Candidate, choose
+from trustcal.remedies.folds import Fold, pooled, split_law, split_rows
+from trustcal.remedies.methods import METHODS
+from trustcal.remedies.recalibrators import beta, constant, histogram, isotonic, platt, temperature, venn_abers
 from trustcal.report.comparison import _page
 from trustcal.report.console import plain_text
 from trustcal.smoothing import smooth

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import trustcal as tc
 from tests.strategies import probabilities
-from trustcal.envelope import bridge, over_half
+from trustcal.decisions.envelope import bridge, over_half
 
 Points = list[tuple[float, float]]
 NEAR = 0.5 + 2**-53

@@ -208,7 +208,7 @@ def test_measures_are_scorers_and_payoffs_choose_models() -> None:
 
 
 def test_without_scikit_learn_a_plain_sentence() -> None:
-    code = "import sys; sys.modules['sklearn'] = None; import trustcal.comparing; import trustcal.estimators"
+    code = "import sys; sys.modules['sklearn'] = None; import trustcal.remedies; import trustcal.estimators"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.splitlines()[-1] == (
         "ImportError: trustcal.estimators needs scikit-learn 1.6 or later: pip install 'trustcal[sklearn]'."

@@ -11,7 +11,7 @@ import pytest
 
 import trustcal as tc
 from trustcal.cli import main
-from trustcal.fixing import fix_file
+from trustcal.rewriting.fixing import fix_file
 
 CENSUS = str(files("trustcal") / "examples" / "census_income.csv")
 

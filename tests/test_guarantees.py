@@ -19,7 +19,6 @@ from trustcal import Predictor, guarantees, umbrella
 from trustcal.cells import cells_for
 from trustcal.guarantees import Bound
 from trustcal.guarantees.batch import slope
-from trustcal.instances import batch_hard, batch_hardest, floor_cells, online_hard, private_pair
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -30,6 +29,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
+from trustcal.paper.instances import batch_hard, batch_hardest, floor_cells, online_hard, private_pair
 
 CELLS = 400
 EDGES = np.arange(CELLS + 1) / CELLS

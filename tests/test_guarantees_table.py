@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import trustcal
-from trustcal import guarantees, instances
+from trustcal import guarantees
+from trustcal.paper import instances
 
 ROOT = Path(__file__).parent.parent
 SECTION = (ROOT / "docs" / "theory.md").read_text().split("## 8. ")[1].split("\n## ")[0]

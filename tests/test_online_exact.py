@@ -15,8 +15,8 @@ from tests.couplings import FAMILIES, FloatArray, Joint, joints, known_law, nois
 from tests.strategies import probabilities
 from trustcal import OnlineSmoother, Predictor, guarantees
 from trustcal.cells import End, cells_for
-from trustcal.instances import SequencePair, online_hard, online_hard_paper
 from trustcal.noise import ClampedLaplace, Noise, RandomRounding, TruncatedLaplace, UniformNoise
+from trustcal.paper.instances import SequencePair, online_hard, online_hard_paper
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
 def full() -> Audit:
     y, p = rows(800)
     q = tc.Predictor.from_samples(y, p)
-    from trustcal.comparing import compare
+    from trustcal.remedies import compare
 
     return tc.audit(
         q,

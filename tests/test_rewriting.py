@@ -23,13 +23,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trustcal as tc
-import trustcal.sources.batches
-import trustcal.sources.delimited
-import trustcal.sources.json_lines
-from trustcal.fixing import fix_file
+import trustcal.rewriting.batches
+import trustcal.rewriting.delimited
+import trustcal.rewriting.json_lines
 from trustcal.noise import TruncatedLaplace, UniformNoise
+from trustcal.rewriting.fixing import fix_file
+from trustcal.rewriting.rewriting import rewrite
 from trustcal.smoothing import OnlineSmoother, perturb
-from trustcal.sources.rewriting import rewrite
 
 NOISE = TruncatedLaplace(0.1)
 
@@ -75,7 +75,7 @@ def rewritten(folder: Path, content: str | bytes, name: str = "in.csv", out: str
 def test_every_other_byte_of_a_csv_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, expected: str, chunk: int
 ) -> None:
-    monkeypatch.setattr(trustcal.sources.delimited, "_CHUNK", chunk)
+    monkeypatch.setattr(trustcal.rewriting.delimited, "_CHUNK", chunk)
     assert rewritten(tmp_path, content) == expected.encode()
 
 
@@ -112,8 +112,8 @@ def test_a_csv_written_by_hand(
         before.append(delimiter.join([head, number, tail]))
         after.append(delimiter.join([head, number, repr(1 - p), tail]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trustcal.sources.delimited, "_CHUNK", chunk)
-        patch.setattr(trustcal.sources.delimited, "_ROWS", 2)
+        patch.setattr(trustcal.rewriting.delimited, "_CHUNK", chunk)
+        patch.setattr(trustcal.rewriting.delimited, "_ROWS", 2)
         patch.setattr(trustcal.kernels, "WORTH_COMPILING", 0 if compiled else 10**9)
         out = rewritten(tmp_path_factory.mktemp("csv"), end.join([*before, ""]))
     assert out == end.join([*after, ""]).encode()
@@ -141,7 +141,7 @@ def test_a_csv_written_by_hand(
 def test_every_other_byte_of_json_lines_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, expected: str, chunk: int
 ) -> None:
-    monkeypatch.setattr(trustcal.sources.json_lines, "_CHUNK", chunk)
+    monkeypatch.setattr(trustcal.rewriting.json_lines, "_CHUNK", chunk)
     assert rewritten(tmp_path, content, "in.jsonl", "out.ndjson") == expected.encode()
 
 
@@ -193,7 +193,7 @@ def test_json_lines_of_any_shape(
 
 
 def test_parquet_keeps_types_order_and_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trustcal.sources.batches, "_ROWS", 2)
+    monkeypatch.setattr(trustcal.rewriting.batches, "_ROWS", 2)
     table = pa.table(
         {
             "nested": pa.array([{"a": [1, None], "b": {"c": "x"}}, None, {"a": [], "b": None}]),
@@ -290,8 +290,8 @@ def test_blocks_do_not_matter(tmp_path_factory: pytest.TempPathFactory, p: list[
     pl.DataFrame({"p": p}).write_csv(folder / "in.csv")
     pl.DataFrame({"p": p}).write_parquet(folder / "in.parquet")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trustcal.sources.delimited, "_ROWS", rows)
-        patch.setattr(trustcal.sources.batches, "_ROWS", rows)
+        patch.setattr(trustcal.rewriting.delimited, "_ROWS", rows)
+        patch.setattr(trustcal.rewriting.batches, "_ROWS", rows)
         for name in ("in.csv", "in.parquet"):
             smoother = OnlineSmoother(NOISE, cells=10, rng=7)
             rewrite(folder / name, folder / f"a{name}", prediction="p", draw=by_id)
@@ -374,9 +374,9 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path: Path, name: str, conten
 def test_an_interrupt_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, target: str, stop: type[BaseException]
 ) -> None:
-    monkeypatch.setattr(trustcal.sources.delimited, "_ROWS", 10)
-    monkeypatch.setattr(trustcal.sources.json_lines, "_CHUNK", 100)
-    monkeypatch.setattr(trustcal.sources.batches, "_ROWS", 10)
+    monkeypatch.setattr(trustcal.rewriting.delimited, "_ROWS", 10)
+    monkeypatch.setattr(trustcal.rewriting.json_lines, "_CHUNK", 100)
+    monkeypatch.setattr(trustcal.rewriting.batches, "_ROWS", 10)
     write(pd.DataFrame({"p": np.linspace(0, 1, 5000)}), tmp_path / source)
     calls = 0
 
@@ -393,8 +393,8 @@ def test_an_interrupt_leaves_nothing_behind(
 
 
 def test_bad_rows_are_counted_to_the_end_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trustcal.sources.delimited, "_ROWS", 10)
-    monkeypatch.setattr(trustcal.sources.batches, "_ROWS", 10)
+    monkeypatch.setattr(trustcal.rewriting.delimited, "_ROWS", 10)
+    monkeypatch.setattr(trustcal.rewriting.batches, "_ROWS", 10)
     frame = pd.DataFrame({"p": np.where(np.arange(100) % 40 == 35, 2.0, 0.5)})
     for name in ("in.csv", "in.parquet", "in.jsonl"):
         write(frame, tmp_path / name)
@@ -469,8 +469,8 @@ def test_names_that_need_quotes(tmp_path: Path) -> None:
 
 
 def test_progress_never_goes_back_and_ends_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trustcal.sources.delimited, "_CHUNK", 1000)
-    monkeypatch.setattr(trustcal.sources.json_lines, "_CHUNK", 1000)
+    monkeypatch.setattr(trustcal.rewriting.delimited, "_CHUNK", 1000)
+    monkeypatch.setattr(trustcal.rewriting.json_lines, "_CHUNK", 1000)
     for name in NAMES:
         write(pd.DataFrame({"p": np.linspace(0, 1, 2000)}), tmp_path / name)
         seen: list[tuple[int, int]] = []

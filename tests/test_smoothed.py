@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from tests.reference import REFERENCE, law
 from tests.strategies import calibrated_predictors, predictors
 from trustcal import DecisionProblem, cdl_witness, dtc, smcal, smece, ucal
-from trustcal.instances import batch_hardest
 from trustcal.kernels.decay import absolute_area
 from trustcal.measures.decision import cdl, ece
 from trustcal.noise import (
@@ -28,6 +27,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
+from trustcal.paper.instances import batch_hardest
 from trustcal.predictor import Predictor
 from trustcal.smoothing import SmoothedPredictor, bells, grid, smooth
 

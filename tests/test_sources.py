@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 import trustcal as tc
-from trustcal.sources import read_payoff
-from trustcal.sources.files import refusals
+from trustcal.reading import read_payoff
+from trustcal.reading.files import refusals
 
 P = [0.1, 0.25, 1 / 3, 0.25, 1.0, 0.0]
 Y = [0, 1, 1, 0, 1, 0]

@@ -19,10 +19,10 @@ import trustcal as tc
 from tests.test_sources_engines import FILES, FRAMES
 from tests.traps import SOUND, Y, from_rows, same, trap_table
 from trustcal.kernels.counting import LINE, count_cells, count_values, count_words
-from trustcal.sources import counter, counting, frames, packing, queries, reading
-from trustcal.sources.counter import Counter, Grid
-from trustcal.sources.faults import Faults
-from trustcal.sources.packing import Words
+from trustcal.reading import counter, counting, frames, packing, queries, reading
+from trustcal.reading.counter import Counter, Grid
+from trustcal.reading.faults import Faults
+from trustcal.reading.packing import Words
 
 Rows = list[tuple[float, bool]]
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 import trustcal as tc
 from tests.traps import SOUND, G, P, W, Y, from_rows, same, trap_table
-from trustcal.sources import counting, queries, reading
-from trustcal.sources.faults import Faults
+from trustcal.reading import counting, queries, reading
+from trustcal.reading.faults import Faults
 
 dask_frames: Any = pytest.importorskip("dask.dataframe")
 ibis: Any = pytest.importorskip("ibis")

@@ -16,9 +16,9 @@ import pyarrow.parquet
 import pytest
 
 import trustcal as tc
-from trustcal.sources import Reading, counting, reading, weighted_rows
-from trustcal.sources.columns import Columns
-from trustcal.sources.faults import Faults
+from trustcal.reading import Reading, counting, reading, weighted_rows
+from trustcal.reading.columns import Columns
+from trustcal.reading.faults import Faults
 
 FRAME = pd.DataFrame({"p": [0.25, 0.5, 0.5], "y": [0, 1, 0], "g": [2, 1, 2], "w": [1.0, 2.0, 0.0]})
 

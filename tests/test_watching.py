@@ -21,17 +21,16 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tests.bets import slow_e_value
-from trustcal.monitoring import Monitor
-from trustcal.watching import WatchReport, watch
-from trustcal.watching.following import HEAD, LONGEST, FileChunks, Lines, PipeChunks
-from trustcal.watching.pairing import Waiting
-from trustcal.watching.parsing import Columns, Fault, Format, Row
+from trustcal.monitoring import Monitor, WatchReport, watch
+from trustcal.monitoring.following import HEAD, LONGEST, FileChunks, Lines, PipeChunks
+from trustcal.monitoring.pairing import Waiting
+from trustcal.monitoring.parsing import Columns, Fault, Format, Row
 
 WINDOW = 40
 DRIVER = """
 import sys
 from trustcal.monitoring import Monitor
-from trustcal.watching import watch
+from trustcal.monitoring import watch
 source, state = sys.argv[1:]
 try:
     watch(source, prediction="p", outcome="y", monitor=Monitor(window=40), state=state or None, save_seconds=0.02)

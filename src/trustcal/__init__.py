@@ -4,9 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trustcal import estimators, forecasters, guarantees, inference, instances
+    from trustcal import estimators, forecasters, guarantees, inference, paper
     from trustcal.auditing import Audit, audit
-    from trustcal.comparing import Comparison, compare
     from trustcal.decisions import DecisionProblem, threshold, umbrella
     from trustcal.measures.continuous import smcal, smcal_witness, ssce, ssce_estimate
     from trustcal.measures.decision import (
@@ -32,9 +31,10 @@ if TYPE_CHECKING:
         UniformNoise,
     )
     from trustcal.predictor import Predictor
+    from trustcal.reading import read
+    from trustcal.remedies import Comparison, compare
+    from trustcal.rewriting.perturbing import perturb_frame
     from trustcal.smoothing import OnlineSmoother, SmoothedPredictor, WorstReference, perturb, smooth, worst_reference
-    from trustcal.sources import read
-    from trustcal.sources.perturbing import perturb_frame
 
 __version__ = "0.1.0"
 
@@ -69,8 +69,8 @@ __all__ = [
     "forecasters",
     "guarantees",
     "inference",
-    "instances",
     "log_loss",
+    "paper",
     "perturb",
     "perturb_frame",
     "read",
@@ -93,7 +93,7 @@ _ROOM = {
     "Audit": "auditing",
     "ClampedGaussian": "noise",
     "ClampedLaplace": "noise",
-    "Comparison": "comparing",
+    "Comparison": "remedies",
     "DecisionProblem": "decisions",
     "Monitor": "monitoring",
     "OnlineSmoother": "smoothing",
@@ -109,7 +109,7 @@ _ROOM = {
     "brier": "measures.scores",
     "cdl": "measures.decision",
     "cdl_witness": "measures.decision",
-    "compare": "comparing",
+    "compare": "remedies",
     "decision_loss": "measures.decision",
     "decision_loss_witness": "measures.decision",
     "distance": "measures.decision",
@@ -120,11 +120,11 @@ _ROOM = {
     "forecasters": "forecasters",
     "guarantees": "guarantees",
     "inference": "inference",
-    "instances": "instances",
     "log_loss": "measures.scores",
+    "paper": "paper",
     "perturb": "smoothing",
-    "perturb_frame": "sources.perturbing",
-    "read": "sources",
+    "perturb_frame": "rewriting.perturbing",
+    "read": "reading",
     "rounding_effect": "measures.rounding",
     "smcal": "measures.continuous",
     "smcal_witness": "measures.continuous",

@@ -34,20 +34,6 @@ def cells_for(horizon: int) -> int:
     return root
 
 
-def checked_count(name: str, value: object, least: int = 1, most: int = 2**63 - 1) -> int:
-    """A number of rounds or the like as an integer, or a refusal."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}.")
-    if value > most:
-        raise ValueError(f"{name} must be a whole number from {least} to {most}, not {value!r}.")
-    return int(value)
-
-
-def checked_cells(cells: object) -> int:
-    """A number of cells: so many that floats still tell them apart, or a refusal."""
-    return checked_count("cells", cells, most=2**53)
-
-
 def checked_end(end: End) -> End:
     """The end, or a refusal."""
     if end not in ("left", "middle"):

@@ -28,8 +28,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import refuse, several
-from trustcal.cells import End, announced, checked_cells, checked_end
+from trustcal.cells import End, announced, checked_end
+from trustcal.checking import checked_cells, refuse, several
 from trustcal.laws import Law
 from trustcal.rows import checked_classes, checked_law, counted_rows, real_vector, run_starts, running_sum
 

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import as_array, refuse
+from trustcal.checking import as_array, refuse
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from trustcal.noise import RandomRounding, TruncatedGaussian, TruncatedLaplace, UniformNoise
+from trustcal.rewriting.perturbing import perturb_frame
 from trustcal.smoothing import perturb
-from trustcal.sources.perturbing import perturb_frame
 
 dataframe = pytest.importorskip("dask.dataframe", reason="SKIPPED ENGINE: the package dask is not installed")
 pytestmark = [

@@ -15,10 +15,10 @@ import trustcal as tc
 from tests.engines.rows import check_groups_weights_and_refusals, check_many_rows, many_rows, written_parts
 from tests.traps import SOUND, P, from_rows, same, trap_table
 from trustcal.noise import TruncatedLaplace
+from trustcal.reading import reading
+from trustcal.reading.faults import Faults
+from trustcal.rewriting.perturbing import perturb_frame
 from trustcal.smoothing import perturb
-from trustcal.sources import reading
-from trustcal.sources.faults import Faults
-from trustcal.sources.perturbing import perturb_frame
 
 dataframe: Any = pytest.importorskip("dask.dataframe", reason="SKIPPED ENGINE: the package dask is not installed")
 pytestmark = [

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from trustcal.noise import TruncatedGaussian, TruncatedLaplace, UniformNoise
+from trustcal.rewriting.perturbing import perturb_frame
 from trustcal.smoothing import perturb
-from trustcal.sources.perturbing import perturb_frame
 
 pytestmark = pytest.mark.filterwarnings("default")  # Spark's own deprecations are not ours
 

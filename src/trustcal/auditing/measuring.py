@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trustcal.arguments import generator, refuse_other
 from trustcal.auditing.numbers import (
     Group,
     Guarantee,
@@ -22,7 +21,7 @@ from trustcal.auditing.numbers import (
 )
 from trustcal.auditing.pictures import curve, fixed, histogram, movement
 from trustcal.auditing.record import Audit
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count, generator, refuse_other
 from trustcal.decisions import DecisionProblem, checked_problem, threshold
 from trustcal.guarantees.choice import best_noise
 from trustcal.measures.continuous import smcal
@@ -34,9 +33,9 @@ from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor
 
 if TYPE_CHECKING:
-    from trustcal.comparing import Comparison
     from trustcal.inference import Statistic
-    from trustcal.sources import Reading
+    from trustcal.reading import Reading
+    from trustcal.remedies import Comparison
 
 COMMON_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 CALIBRATED = 1e-12
@@ -64,7 +63,7 @@ def audit(
     cells.  With `draws`, 200 say, the measures of rows come with intervals, floors and p-values from as many random
     data sets.  `fix` is the noise to look at instead of the one with the best guarantee, `problem` the user's own
     decision maker, `groups` predictors by the name of a group, `comparison` what `trustcal.compare` found about the
-    same rows, and `reading` what `trustcal.sources.reading` says about where they are from.
+    same rows, and `reading` what `trustcal.reading.reading` says about where they are from.
 
     >>> audit(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])).cdl
     1.0
@@ -129,13 +128,13 @@ def _refuse_others(
     if fix is not None:
         checked_noise(fix)
     if comparison is not None:
-        from trustcal.comparing import Comparison
+        from trustcal.remedies import Comparison
 
         refuse_other("comparison", comparison, Comparison, "what trustcal.compare found")
     if reading is not None:
-        from trustcal.sources import Reading
+        from trustcal.reading import Reading
 
-        refuse_other("reading", reading, Reading, "what trustcal.sources.reading found")
+        refuse_other("reading", reading, Reading, "what trustcal.reading.reading found")
 
 
 def _pooled(q: Predictor, cells: int | None) -> Predictor:
@@ -226,7 +225,7 @@ def _methods(comparison: Comparison) -> Methods:
 
 
 def _read(reading: Reading) -> Read:
-    from trustcal.sources.faults import WORDS
+    from trustcal.reading.faults import WORDS
 
     columns, faults = reading.columns, [(words, getattr(reading.dropped, fault)) for fault, words in WORDS.items()]
     roles = [("prediction", columns.prediction), ("outcome", columns.outcome), ("weight", columns.weight)]

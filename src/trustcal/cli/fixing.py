@@ -54,9 +54,9 @@ def _fix(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from trustcal.fixing import fix_file
     from trustcal.report.console import display
     from trustcal.report.fix import fix_page
+    from trustcal.rewriting.fixing import fix_file
 
     if options.online and options.row_id is not None:
         raise ValueError("--online draws by the order of rows: leave out --id.")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trustcal.auditing.gates import Gate
-    from trustcal.comparing import Comparison
     from trustcal.decisions import DecisionProblem
-    from trustcal.sources import Reading
+    from trustcal.reading import Reading
+    from trustcal.remedies import Comparison
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -89,7 +89,7 @@ def _add_source(command: argparse.ArgumentParser) -> None:
 
 
 def _read(options: argparse.Namespace, **more: Any) -> Reading:
-    from trustcal.sources import reading
+    from trustcal.reading import reading
 
     return reading(
         options.file,
@@ -105,8 +105,8 @@ def _read(options: argparse.Namespace, **more: Any) -> Reading:
 
 def _compared(options: argparse.Namespace, found: Reading, seed: int, problem: DecisionProblem | None) -> Comparison:
     """Remedies on held-out rows: the counts of equal rows will do, rows with weights are needed one by one."""
-    from trustcal.comparing import compare
-    from trustcal.sources import weighted_rows
+    from trustcal.reading import weighted_rows
+    from trustcal.remedies import compare
 
     if options.weight is None:
         return compare(found.predictor, rng=seed, problem=problem)
@@ -118,10 +118,10 @@ def _audit(options: argparse.Namespace) -> int:
 
     from trustcal.auditing import audit
     from trustcal.auditing.gates import Gate, failures
+    from trustcal.reading import read_payoff
+    from trustcal.reading.files import found_files
     from trustcal.report.terminal import show
     from trustcal.smoothing.draws import checked_seed
-    from trustcal.sources import read_payoff
-    from trustcal.sources.files import found_files
     from trustcal.writing import checked_place
 
     if options.html is not None:
@@ -174,9 +174,9 @@ def _refuse_unanswerable(gates: Sequence[Gate], draws: int, payoff: str | None) 
 def _compare(options: argparse.Namespace) -> int:
     from rich.console import Console
 
+    from trustcal.reading import read_payoff
     from trustcal.report.comparison import show
     from trustcal.smoothing.draws import checked_seed
-    from trustcal.sources import read_payoff
 
     seed = checked_seed(options.seed)
     problem = None if options.payoff is None else read_payoff(options.payoff)

@@ -43,9 +43,9 @@ def _arena(options: argparse.Namespace) -> int:
 
     from trustcal.forecasters.arena import run
     from trustcal.forecasters.presets import preset
+    from trustcal.reading.files import found_files
     from trustcal.report.arena import arena_html, arena_page, save_picture
     from trustcal.report.console import display
-    from trustcal.sources.files import found_files
     from trustcal.writing import atomically, checked_place
 
     read = () if options.replay is None else found_files(options.replay)
@@ -76,8 +76,8 @@ def _replayed(options: argparse.Namespace) -> dict[str, NDArray[np.float64]] | N
         return None
     from hashlib import blake2b
 
-    from trustcal.sources import reading, rows_in_order
-    from trustcal.sources.faults import FaultError
+    from trustcal.reading import reading, rows_in_order
+    from trustcal.reading.faults import FaultError
 
     try:
         found = reading(options.replay, prediction=options.prediction, outcome=options.outcome)

@@ -41,8 +41,7 @@ def add_commands(commands: Commands) -> None:
 
 
 def _watch(options: argparse.Namespace) -> int:
-    from trustcal.monitoring import Monitor
-    from trustcal.watching import watch
+    from trustcal.monitoring import Monitor, watch
 
     watch(
         options.source,

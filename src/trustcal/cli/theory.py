@@ -62,7 +62,7 @@ def _bound(options: argparse.Namespace) -> int:
 def _hard(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from trustcal.hardness import hard_cases
+    from trustcal.paper.hardness import hard_cases
     from trustcal.report.bounds import hard_page
     from trustcal.report.console import display
 
@@ -76,7 +76,7 @@ def _claims(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import track
 
-    from trustcal.claims import COUNT, recompute
+    from trustcal.paper.claims import COUNT, recompute
     from trustcal.report.claims import claims_page
     from trustcal.report.console import display
 

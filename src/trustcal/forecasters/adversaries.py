@@ -18,7 +18,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trustcal.cells import cells_for, checked_count
+from trustcal.cells import cells_for
+from trustcal.checking import checked_count
 from trustcal.forecasters.forecaster import (
     Coins,
     FloatArray,

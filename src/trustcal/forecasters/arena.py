@@ -17,15 +17,15 @@ from typing import Any, Protocol, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count
 from trustcal.forecasters.adversaries import Adversary, duel
 from trustcal.forecasters.forecaster import FloatArray, Forecaster
 from trustcal.forecasters.known import KnownRate
 from trustcal.guarantees import Bound
-from trustcal.instances import Sequence
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, ece, ucal
 from trustcal.measures.transport import dtc
+from trustcal.paper.instances import Sequence
 from trustcal.predictor import Predictor
 from trustcal.states import damage_refused, loaded, saved
 from trustcal.writing import atomically

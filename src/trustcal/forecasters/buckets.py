@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal, Self, final
 
 import numpy as np
 
-from trustcal.cells import cells_for, checked_cells, checked_count
+from trustcal.cells import cells_for
+from trustcal.checking import checked_cells, checked_count
 from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.kernels.forecasting import bucket_pair, exponential_up, play_buckets, square_up

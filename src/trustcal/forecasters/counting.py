@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count
 from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.smoothing.draws import seed_from

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import as_array, as_number, refuse
-from trustcal.cells import checked_count
+from trustcal.checking import as_array, as_number, checked_count, refuse
 from trustcal.guarantees import Bound
 from trustcal.smoothing.draws import uniforms
 from trustcal.states import damage_refused, loaded, saved

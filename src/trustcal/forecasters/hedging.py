@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from trustcal.cells import cells_for, checked_cells, checked_count
+from trustcal.cells import cells_for
+from trustcal.checking import checked_cells, checked_count
 from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.kernels.forecasting import hedge, play_hedging

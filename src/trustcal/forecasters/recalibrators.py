@@ -9,7 +9,8 @@ from typing import Self, final
 import numpy as np
 
 import trustcal.forecasters
-from trustcal.cells import announced, checked_cells, checked_count
+from trustcal.cells import announced
+from trustcal.checking import checked_cells, checked_count
 from trustcal.forecasters.forecaster import checked_outcome, checked_probability, kind_of
 from trustcal.guarantees import Bound
 from trustcal.states import damage_refused, loaded, saved

@@ -11,11 +11,10 @@ from math import floor, sqrt
 
 import numpy as np
 
-from trustcal.arguments import generator
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count, generator
 from trustcal.forecasters.adversaries import Rng
 from trustcal.guarantees.bound import root_gap
-from trustcal.instances import Sequence
+from trustcal.paper.instances import Sequence
 
 
 def budget(horizon: int) -> float:

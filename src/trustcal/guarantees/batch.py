@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import e, exp, pi, sqrt, tanh
 from typing import Final
 
-from trustcal.arguments import as_number, refuse_other
+from trustcal.checking import as_number, refuse_other
 from trustcal.guarantees.bound import Bound, Quantity, fraction
 from trustcal.noise import (
     ClampedGaussian,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Literal, final
 
-from trustcal.arguments import as_number
+from trustcal.checking import as_number
 from trustcal.noise.mechanism import distance_to_calibration
 
 Quantity = Literal[

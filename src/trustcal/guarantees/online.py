@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from math import ceil, sqrt
 
-from trustcal.cells import End, cells_for, checked_cells, checked_count, checked_end
+from trustcal.cells import End, cells_for, checked_end
+from trustcal.checking import checked_cells, checked_count
 from trustcal.guarantees.batch import k_is_proved, slope, total_variation_paper
 from trustcal.guarantees.bound import Bound
 from trustcal.noise import Noise, RandomRounding

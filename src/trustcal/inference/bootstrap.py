@@ -7,8 +7,7 @@ from typing import final
 
 import numpy as np
 
-from trustcal.arguments import generator
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count, generator
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import (
     CONDITIONAL,

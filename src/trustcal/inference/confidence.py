@@ -14,7 +14,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.arguments import generator
+from trustcal.checking import generator
 from trustcal.inference.rows import worth
 from trustcal.inference.simulation import checked_confidence
 from trustcal.measures.continuous import row_counts, smcal, smcal_witness

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import CONDITIONAL, Statistic, checked_statistics, drawn_values
 from trustcal.predictor import Predictor

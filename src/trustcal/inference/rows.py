@@ -13,7 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.cells import checked_cells
+from trustcal.checking import checked_cells
 from trustcal.measures.continuous import row_counts
 from trustcal.measures.rounding import rounding_effect
 from trustcal.predictor import Predictor, as_predictor

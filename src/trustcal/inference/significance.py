@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count
 from trustcal.inference.floor import Floor, floor_of
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import FloatArray, Statistic, checked_statistics, drawn_values, values

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.arguments import as_number, generator
+from trustcal.checking import as_number, generator
 from trustcal.inference.rows import Design
 from trustcal.kernels.certificates import lower_certificate, upper_certificate
 from trustcal.kernels.curve import law_left, potentials_along

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from trustcal.arguments import generator
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count, generator
 from trustcal.inference.bootstrap import ConfidenceInterval, interval_of
 from trustcal.inference.rows import Design
 from trustcal.inference.significance import CalibrationTest, calibration_test_of

@@ -12,8 +12,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import generator
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count, generator
 from trustcal.kernels.isotonic import smooth_error, smooth_error_value
 from trustcal.predictor import Predictor, as_predictor
 

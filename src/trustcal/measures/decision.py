@@ -21,9 +21,9 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import refuse, several, unit_numbers
+from trustcal.checking import refuse, several, unit_numbers
 from trustcal.decisions import DecisionProblem, checked_problem
-from trustcal.envelope import blocks, bridge, over_half
+from trustcal.decisions.envelope import blocks, bridge, over_half
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.rows import checked_weights, real_vector

@@ -23,7 +23,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.cells import checked_count
+from trustcal.checking import checked_count
 from trustcal.kernels.gauss import (
     REACH,
     SMOOTHING_ERROR,

@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import as_number
+from trustcal.checking import as_number
 from trustcal.kernels.certificates import lower_certificate, monotone_coupling, upper_certificate
 from trustcal.kernels.curve import guess
 from trustcal.predictor import Predictor, as_predictor

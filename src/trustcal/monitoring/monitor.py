@@ -11,8 +11,7 @@ from typing import Self, SupportsFloat, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trustcal.arguments import as_number
-from trustcal.cells import checked_count
+from trustcal.checking import as_number, checked_count
 from trustcal.inference import Statistic, sampling_floor
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, ece

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Self, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import as_number, as_numbers, generator, refuse, refuse_other, unit_numbers
+from trustcal.checking import as_number, as_numbers, generator, refuse, refuse_other, unit_numbers
 
 FloatArray = NDArray[np.float64]
 Target = Literal["ece", "cdl", "decision_loss"]

@@ -15,7 +15,7 @@ from math import inf
 
 import numpy as np
 
-from trustcal.arguments import as_number
+from trustcal.checking import as_number
 from trustcal.noise.mechanism import FloatArray, Noise
 
 LogCdf = Callable[[FloatArray, FloatArray], FloatArray]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.box import Box
 
     from trustcal.guarantees import Bound, Choice
-    from trustcal.hardness import HardCase
     from trustcal.noise import Noise
+    from trustcal.paper.hardness import HardCase
 
 
 def bounds_page(eps: float, choices: Sequence[Choice], paper: Bound, frame: Box) -> RenderableType:

@@ -12,7 +12,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.box import Box
 
-    from trustcal.claims import Claim
+    from trustcal.paper.claims import Claim
 
 
 def claims_page(claims: Sequence[Claim], frame: Box) -> RenderableType:

@@ -14,8 +14,8 @@ from rich.text import Text
 from trustcal.report.console import display, plain_text
 
 if TYPE_CHECKING:
-    from trustcal.comparing import Comparison, Row
     from trustcal.guarantees import Bound
+    from trustcal.remedies import Comparison, Row
 
 WIDTH = 88
 

@@ -13,7 +13,7 @@ from trustcal.report.bounds import noise_text
 if TYPE_CHECKING:
     from rich.box import Box
 
-    from trustcal.fixing import Fix, Quality
+    from trustcal.rewriting.fixing import Fix, Quality
 
 
 def fix_page(fix: Fix, frame: Box) -> RenderableType:

@@ -20,7 +20,7 @@ from trustcal.monitoring import Alarm, Monitor, Reading, Snapshot
 from trustcal.report.console import plain_text
 
 if TYPE_CHECKING:
-    from trustcal.watching import Faults, WatchReport
+    from trustcal.monitoring import Faults, WatchReport
 
 WIDTH = 88
 PAUSE = 1.0

@@ -7,7 +7,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.cells import End, checked_cells, checked_end
+from trustcal.cells import End, checked_end
+from trustcal.checking import checked_cells
 from trustcal.kernels.decay import decayed, running_pairs
 from trustcal.noise import (
     ClampedGaussian,

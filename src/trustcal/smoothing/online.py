@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import trustcal.noise
-from trustcal.cells import End, announced, cells_for, checked_cells, checked_count, checked_end
+from trustcal.cells import End, announced, cells_for, checked_end
+from trustcal.checking import checked_cells, checked_count
 from trustcal.noise import Noise, RandomRounding
 from trustcal.noise.mechanism import checked_noise, checked_predictions
 from trustcal.smoothing.draws import blocks, checked_seed, seed_from, uniforms

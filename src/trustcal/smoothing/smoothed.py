@@ -25,8 +25,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.arguments import unit_numbers
-from trustcal.envelope import bridge, over_half
+from trustcal.checking import unit_numbers
+from trustcal.decisions.envelope import bridge, over_half
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,

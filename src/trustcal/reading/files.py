@@ -1,0 +1,280 @@
+"""Files of rows (CSV, TSV, JSON lines, Parquet; one, several or a pattern) as a table that DuckDB can query."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from glob import glob, has_magic
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, final
+
+from trustcal.reading.columns import place_of
+from trustcal.reading.streams import packing
+
+if TYPE_CHECKING:
+    import duckdb
+
+DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
+"""Formats of text, and what may stand between their fields."""
+JSON_LINES = (".jsonl", ".ndjson")
+KINDS = (*DELIMITERS, *JSON_LINES, ".parquet")
+PLAIN = "hive_partitioning = false)"
+"""How every call of a reader ends: columns are those in the files, and not in the names of their folders."""
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """How DuckDB reads files: `SELECT {expressions[0]} AS … FROM {sql}` is the column that they call names[0].
+
+    Rows come in the order of the files and of their lines.  CSV, TSV and JSON lines give text (VARCHAR), which only a
+    cast makes a number; Parquet gives its own types.
+    """
+
+    title: str
+    files: tuple[Path, ...]
+    sql: str
+    names: tuple[str, ...]
+    expressions: tuple[str, ...]
+    types: tuple[str, ...]
+
+
+def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Sequence[str | Path]) -> Table:
+    """The table in a file, in the files that a pattern matches (in the order of their names), or in a list of these."""
+    files = found_files(source)
+    kinds = {kind(file) for file in files}
+    if len(kinds) > 1:
+        raise ValueError(f"files read together must be of one format, but these are {' and '.join(sorted(kinds))}.")
+    with refusals(titled(files)):
+        if kinds == {".parquet"}:
+            return _parquet(connection, files)
+        return _lines(connection, files) if kinds <= set(JSON_LINES) else _delimited(connection, files, *kinds)
+
+
+def with_folders(connection: duckdb.DuckDBPyConnection, table: Table) -> Table:
+    """The table with one more column for each key in the names of its folders, as in year=2026/part-0.parquet.
+
+    All files must have the same keys.  Where a file has such a column itself, whatever its capitals, it has the last
+    word and folders none: DuckDB would do the opposite.
+    """
+    import duckdb
+
+    paths = {tuple(part.split("=")[0] for part in file.parent.parts if "=" in part) for file in table.files}
+    keys = min(paths)
+    if not keys or len(paths) > 1:
+        return table
+    sql = table.sql.removesuffix(PLAIN) + "hive_partitioning = true)"
+    try:
+        own, both = (connection.execute(f"DESCRIBE FROM {source}").fetchall() for source in (table.sql, sql))
+    except duckdb.Error:  # it sees other keys than we do, in a folder called a=b=c for instance
+        return table
+    names, types = (tuple(row[place] for row in both[len(own) :]) for place in (0, 1))
+    if {*names} != {*keys} or {name.lower() for name in keys} & {name.lower() for name in table.names}:
+        return table
+    return replace(
+        table,
+        sql=sql,
+        names=table.names + names,
+        expressions=table.expressions + tuple(map(identifier, names)),
+        types=table.types + types,
+    )
+
+
+def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    """The files that a path, a pattern or a list of these names; a file whose name looks like a pattern is itself."""
+    paths = [source] if isinstance(source, str | Path) else list(source)
+    if not paths:
+        raise ValueError("there must be at least one file, but the list is empty.")
+    files: list[Path] = []
+    for path in paths:
+        if has_magic(str(path)) and not Path(path).exists():
+            matches = sorted(glob(str(path), recursive=True))
+            if not matches:
+                raise ValueError(f"no file matches the pattern {path}.")
+            found = [Path(match) for match in matches]
+            files += [path for path in found if not path.is_dir()] or found  # engines write folders called x.parquet
+        else:
+            files.append(Path(path))
+    return tuple(files)
+
+
+def kind(file: Path) -> str:
+    """The format of a readable file, by its name: .csv, .tsv, .jsonl, .ndjson or .parquet."""
+    suffixes = [suffix.lower() for suffix in file.suffixes]
+    if packing(file):
+        suffixes.pop()
+    try:
+        exists = file.exists()
+    except OSError as error:  # a name too long, a folder that may not be entered
+        raise ValueError(f"{file} cannot be read: {error.strerror}.") from None
+    if file.is_dir():
+        raise ValueError(f"{file} is a folder, not a file: name the files in it, as in {file / '*.parquet'}.")
+    if not suffixes or suffixes[-1] not in KINDS:
+        raise ValueError(
+            f"{file} must be a CSV, TSV, JSON lines or Parquet file, by its name: one of {', '.join(KINDS)}."
+        )
+    if not file.is_file():
+        raise ValueError(f"{file} {'is not a regular file' if exists else 'does not exist'}.")
+    return suffixes[-1]
+
+
+def place(table: Table, name: str) -> int:
+    """Which column bears this name exactly, capitals included."""
+    return place_of(name, table.names, table.title)
+
+
+@contextmanager
+def refusals(title: str) -> Iterator[None]:
+    """What DuckDB cannot read becomes one line that says where; an interrupt, which it makes an error, is one again."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (duckdb.Error, OSError) as error:
+        raise ValueError(f"{title} cannot be read: {_cause(error)}.") from None
+    except RuntimeError as error:
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from None
+
+
+def titled(files: Sequence[Path]) -> str:
+    """What to call the files in a message."""
+    return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+
+
+def literal(files: Sequence[Path]) -> str:
+    """The files as DuckDB's list of names, with the characters that it would read as a pattern taken literally."""
+    return f"[{', '.join(quoted(_escaped(file)) for file in files)}]"
+
+
+def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], suffix: str) -> Table:
+    """CSV or TSV.  Nothing is guessed but the delimiter, from the first line: guesses can lose rows silently."""
+    plain = "auto_detect = false, comment = '', header = "
+    line = f"{plain} false, delim = '', quote = '', escape = '', columns = {{'line': 'VARCHAR'}}, {PLAIN}"
+    heads = []
+    for file in files:
+        first = connection.execute(f"SELECT line FROM read_csv({literal([file])}, {line} LIMIT 1").fetchall()
+        if not first or first[0][0] is None:
+            what = "begins with an empty line" if file.stat().st_size else "is empty"
+            raise ValueError(f"{file} {what}: it must begin with a line that names the columns.")
+        try:
+            heads.append(max((_head(first[0][0], letter) for letter in DELIMITERS[suffix]), key=len))
+        except csv.Error as error:
+            raise ValueError(f"{file} cannot be read: in its first line, {error}.") from None
+    _refuse_difference(files, heads)
+    delimiter, *names = heads[0]
+    called = [f"c{index}" for index in range(len(names))]
+    columns = ", ".join(f"{name}: 'VARCHAR'" for name in called)
+    layout = f"{plain} true, delim = '{delimiter}', quote = '\"', escape = '\"', columns = {{{columns}}}"
+    return Table(
+        titled(files),
+        files,
+        f"read_csv({literal(files)}, {layout}, {PLAIN}",
+        tuple(names),
+        tuple(called),
+        ("VARCHAR",) * len(names),
+    )
+
+
+def _head(line: str, delimiter: str) -> tuple[str, ...]:
+    """The delimiter, and what stands between."""
+    return delimiter, *next(csv.reader([line], delimiter=delimiter))
+
+
+def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
+    """JSON lines: the columns are the keys of the first thousand objects, and a key that is left out is missing.
+
+    Objects are kept whole and columns taken out of them by key, because DuckDB's own columns ignore capitals.
+    """
+    sql = f"read_ndjson_objects({literal(files)}, {PLAIN}"
+    names: dict[str, None] = {}
+    rows = connection.execute(f"SELECT json_type(json), json_keys(json) FROM {sql} LIMIT 1000").fetchall()
+    if not rows:
+        raise ValueError(f"{files[0]} is empty: every line must be a JSON object.")
+    for number, (type_, keys) in enumerate(rows):
+        if type_ != "OBJECT" or len(set(keys)) < len(keys):
+            raise ValueError(
+                f"{files[0]}: every line must be a JSON object with each key once, but row {number} (from 0) is not."
+            )
+        names.update(dict.fromkeys(keys))
+    expressions = tuple(f"(json ->> {pointer(name)})" for name in names)
+    return Table(titled(files), files, sql, tuple(names), expressions, ("VARCHAR",) * len(names))
+
+
+def pointer(key: str) -> str:
+    """Where the value of a key is in a JSON object, as SQL writes it."""
+    return quoted("/" + key.replace("~", "~0").replace("/", "~1"))
+
+
+def _parquet(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
+    sql = f"read_parquet({literal(files)}, {PLAIN}"
+    shapes = [_parquet_columns(connection, file) for file in files]
+    _refuse_difference(files, shapes)
+    described = connection.execute(f"DESCRIBE FROM {sql}").fetchall()
+    expressions = tuple(identifier(row[0]) for row in described)
+    return Table(
+        titled(files), files, sql, tuple(name for name, _ in shapes[0]), expressions, tuple(row[1] for row in described)
+    )
+
+
+def _parquet_columns(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[tuple[str, str], ...]:
+    """The true names of the columns, and their types: DESCRIBE renames columns that differ only in capitals."""
+    schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({literal([file])})").fetchall()
+    types = connection.execute(f"DESCRIBE FROM read_parquet({literal([file])}, {PLAIN}").fetchall()
+    names, inside = [], 0
+    for name, children in schema[1:]:  # depth first
+        if inside:
+            inside += (children or 0) - 1
+        else:
+            names.append(name)
+            inside = children or 0
+    return tuple((name, row[1]) for name, row in zip(names, types, strict=True))
+
+
+def _refuse_difference(files: Sequence[Path], columns: Sequence[tuple[object, ...]]) -> None:
+    """Files read together have the same columns in the same order: DuckDB would go by place, or convert silently."""
+    for file, other in zip(files, columns, strict=True):
+        if other != columns[0]:
+            ours, theirs = set(columns[0]), set(other)
+            difference = sorted(map(_shown, ours ^ theirs)) or ["their order"]
+            raise ValueError(
+                f"files read together must have the same columns, but {files[0]} and {file} differ in "
+                f"{', '.join(difference)}. Read them one by one."
+            )
+
+
+def _shown(column: object) -> str:
+    return " ".join(map(str, column)) if isinstance(column, tuple) else repr(column)
+
+
+def _escaped(file: Path) -> str:
+    # A folder called ~ is one of that name, and not where the user lives.
+    path = str(file.absolute() if str(file).startswith("~") else file)
+    return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in path)
+
+
+def identifier(name: str) -> str:
+    """The name of a column as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted(value: str) -> str:
+    """The text as SQL writes it."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _cause(error: Exception) -> str:
+    """What DuckDB says, without the names of its errors and its advice to Python programmers."""
+    said = re.sub(r"^[A-Z][\w ]* Error: ", "", str(error))
+    if "state machine reached an invalid state" in said:
+        return "its lines end in different ways, or a quote is never closed"
+    lines = [line.strip().rstrip(".") for line in said.splitlines()] or [type(error).__name__]
+    advice = next((index for index, line in enumerate(lines) if not line or line.startswith("Possible")), len(lines))
+    return shorten("; ".join(lines[: max(1, advice)]), 400, placeholder=" …")

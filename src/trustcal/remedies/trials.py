@@ -1,0 +1,137 @@
+"""`compare`: what each method does to the predictions of rows that it has not seen, and which one to take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trustcal.checking import checked_count, generator
+from trustcal.decisions import DecisionProblem, checked_problem
+from trustcal.guarantees import Bound
+from trustcal.inference import sampling_floor
+from trustcal.inference.simulation import compile_for
+from trustcal.measures.continuous import smcal
+from trustcal.measures.decision import cdl, decision_loss, ece
+from trustcal.measures.scores import auc, brier, log_loss
+from trustcal.measures.transport import dtc
+from trustcal.predictor import Predictor, as_predictor
+from trustcal.remedies.choosing import Candidate, choose
+from trustcal.remedies.comparison import Comparison, Row
+from trustcal.remedies.folds import Fold, pooled, split_law, split_rows
+from trustcal.remedies.methods import METHODS, Fitted, Method
+
+
+def compare(
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    folds: int = 5,
+    rng: np.random.Generator | int,
+    problem: DecisionProblem | None = None,
+) -> Comparison:
+    """Noise, rounding and recalibration side by side, cross-fitted, with a recommendation and its reason.
+
+    Rows are split at random into folds with equal numbers of each outcome.  Each method is fitted to all folds but one
+    and applied to that one; what it says of all rows together is measured.  A `Predictor` made from rows will do: its
+    counts are split as random rows would be.  After noise the exact law is measured, not a draw.
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(2000)
+    >>> told = truth**2 / (truth**2 + (1 - truth) ** 2)                                     # overconfident
+    >>> found = compare(rng.random(2000) < truth, told, rng=1)
+    >>> print(found.recommendation)
+    Recalibrate with outcomes, by temperature.
+
+    O(folds·n log n) for n distinct values.
+    """
+    checked_count("folds", folds, least=2)
+    random = generator(rng)
+    if problem is not None:
+        checked_problem(problem)
+    q = as_predictor(y_true, y_prob, sample_weight)
+    if isinstance(y_true, Predictor) or y_prob is None or sample_weight is None or q.effective_rows == q.rows:
+        parts = split_law(q, folds, random)
+    else:
+        parts = split_rows(y_true, y_prob, sample_weight, folds, random)
+    compile_for(("smcal", "dtc"), len(METHODS) * len(q))
+    trials = [_trial(method, parts, q) for method in METHODS]
+    rows = tuple(_row(trial, trials, q, problem) for trial in trials)
+    measured = _measured(q, q.sparse)
+    floor = sampling_floor(measured, "cdl", rng=random).quantile_95
+    choice = choose([_candidate(trial, trials, problem) for trial in trials], rows, floor)
+    return Comparison(
+        rows=rows,
+        recommended=choice.name,
+        recommendation=choice.sentence,
+        reason=choice.reason,
+        samples=q.rows or 0,
+        folds=folds,
+        cells=len(measured) if q.sparse else None,
+        floor=floor,
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What a method says of the rows held out, fold by fold and of all of them."""
+
+    method: Method
+    said: Sequence[Predictor]
+    together: Predictor
+    guarantee: Bound | None
+
+
+def _trial(method: Method, parts: Sequence[Fold], q: Predictor) -> Trial:
+    fitted = [method.fit(part) for part in parts]
+    said = [one.apply(part.held_out) for one, part in zip(fitted, parts, strict=True)]
+    return Trial(method, said, pooled(said, [part.share for part in parts], q.effective_rows), _weakest(fitted))
+
+
+def _weakest(fitted: Sequence[Fitted]) -> Bound | None:
+    """The guarantee that all folds have."""
+    return max((one.guarantee for one in fitted if one.guarantee is not None), key=lambda b: b.value, default=None)
+
+
+def _measured(q: Predictor, sparse: bool) -> Predictor:
+    """What ECE and CDL are measured on: cells, where the original values are too rare to have a frequency."""
+    return q.coarsen(q.suggested_cells) if sparse else q
+
+
+def _row(trial: Trial, trials: Sequence[Trial], original: Predictor, problem: DecisionProblem | None) -> Row:
+    q = trial.together
+    measured = _measured(q, original.sparse)
+    return Row(
+        name=trial.method.name,
+        ece=ece(measured),
+        cdl=cdl(measured),
+        smcal=smcal(q),
+        dtc=dtc(q),
+        brier=brier(q),
+        log_loss=log_loss(q),
+        auc=auc(q),
+        value=None if problem is None else problem.value(q),
+        value_lost=_lost(q, [original], problem),
+        regret=_lost(q, [other.together for other in trials if other.method.eligible], problem),
+        guarantee=trial.guarantee,
+        needs_outcomes=trial.method.needs_outcomes,
+    )
+
+
+def _lost(q: Predictor, references: Sequence[Predictor], problem: DecisionProblem | None) -> float:
+    """What believing q loses against believing the best reference, in the problem or for whoever loses most."""
+    if problem is None:
+        return decision_loss(q, references)
+    best = max(problem.value(reference) for reference in references)
+    return (best - problem.value(q)) / problem.stakes if problem.stakes else 0.0
+
+
+def _candidate(trial: Trial, trials: Sequence[Trial], problem: DecisionProblem | None) -> Candidate:
+    others = [other.said for other in trials if other.method.eligible]
+    regret = [_lost(q, [said[fold] for said in others], problem) for fold, q in enumerate(trial.said)]
+    return Candidate(trial.method.name, trial.method.eligible, np.array(regret))

@@ -1,6 +1,0 @@
-"""Where predictions live: frames, files and engines to predictors; payoff tables to decision problems."""
-
-from trustcal.sources.payoffs import read_payoff
-from trustcal.sources.reading import Reading, count_rows, read, reading, rows_in_order, weighted_rows
-
-__all__ = ["Reading", "count_rows", "read", "read_payoff", "reading", "rows_in_order", "weighted_rows"]
