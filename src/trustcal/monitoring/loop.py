@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
 
 from trustcal.checking import checked_count
-from trustcal.monitoring import Monitor, Snapshot
 from trustcal.monitoring.following import Chunks, FileChunks, Lines, PipeChunks, Position
+from trustcal.monitoring.monitor import Monitor, Snapshot
 from trustcal.monitoring.pairing import Pair, Waiting
 from trustcal.monitoring.parsing import Columns, Fault, Faults, Format, Row
 from trustcal.report.watch import View, plain

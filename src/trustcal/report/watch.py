@@ -16,11 +16,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.monitoring import Alarm, Monitor, Reading, Snapshot
 from trustcal.report.console import plain_text
 
 if TYPE_CHECKING:
-    from trustcal.monitoring import Faults, WatchReport
+    from trustcal.monitoring import Alarm, Faults, Monitor, Reading, Snapshot, WatchReport
 
 WIDTH = 88
 PAUSE = 1.0
