@@ -31,7 +31,7 @@ from trustcal.guarantees.batch import (
     total_variation_paper,
 )
 from trustcal.guarantees.bound import Bound
-from trustcal.guarantees.choice import FAMILIES, Choice, best_noise, choices, noise_of_kind
+from trustcal.guarantees.choice import FAMILIES, NoiseChoice, best_noise, choices, noise_of_kind
 from trustcal.guarantees.lipschitz import LipschitzVerdict, bias_is_lipschitz, lipschitz_ece, lipschitz_ece_smcal
 from trustcal.guarantees.lower import (
     lower_batch_decision_loss,
@@ -51,8 +51,8 @@ from trustcal.guarantees.online import online_cdl, online_cdl_paper, online_ece,
 __all__ = [
     "FAMILIES",
     "Bound",
-    "Choice",
     "LipschitzVerdict",
+    "NoiseChoice",
     "batch_best",
     "batch_cdl",
     "batch_cdl_paper",

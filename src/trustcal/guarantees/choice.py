@@ -50,7 +50,7 @@ FAMILIES: Final[dict[str, type[Noise]]] = {
 
 @final
 @dataclass(frozen=True)
-class Choice:
+class NoiseChoice:
     """A noise, what it guarantees, and the least that anything else could guarantee instead."""
 
     noise: Noise
@@ -63,7 +63,7 @@ class Choice:
         )
 
 
-def choices(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> tuple[Choice, ...]:
+def choices(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> tuple[NoiseChoice, ...]:
     """Each family of noises as `for_distance` has it, the smallest guarantee first; with a horizon, for so many rounds.
 
     That is the best parameter for small eps and many rounds, where neither the ends of [0, 1] nor sampling matter.  For
@@ -82,7 +82,7 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
     return tuple(sorted(found, key=lambda choice: choice.guarantee.value))
 
 
-def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> Choice:
+def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> NoiseChoice:
     """Of the noises that `for_distance` gives, the one with the smallest proved guarantee (Theorems 13 to 15, 19).
 
     >>> print(best_noise(0.0002))
@@ -94,7 +94,7 @@ nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
     return min((_for_distance(family, eps, target, horizon) for family in proved), key=lambda one: one.guarantee.value)
 
 
-def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horizon: int | None = None) -> Choice:
+def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horizon: int | None = None) -> NoiseChoice:
     """What `for_distance` gives of a kind: "uniform", "laplace", "gaussian" (clamped, all three) or "rounding".
 
     >>> noise_of_kind("laplace", 0.01, "ece").noise
@@ -105,7 +105,7 @@ def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horiz
     return _for_distance(FAMILIES[kind], eps, target, horizon)
 
 
-def _for_distance(family: type[Noise], eps: float, target: Target, horizon: int | None) -> Choice:
+def _for_distance(family: type[Noise], eps: float, target: Target, horizon: int | None) -> NoiseChoice:
     """A family at the parameter for eps and target."""
     distance_to_calibration(eps)
     upper, lower = _BOUNDS[checked_target(target)]
@@ -116,4 +116,4 @@ def _for_distance(family: type[Noise], eps: float, target: Target, horizon: int 
             )
         upper = partial(_ONLINE[target], horizon=horizon)
     noise = family.for_distance(eps, target)
-    return Choice(noise, upper(noise, eps), lower(eps))
+    return NoiseChoice(noise, upper(noise, eps), lower(eps))

@@ -13,12 +13,12 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.box import Box
 
-    from trustcal.guarantees import Bound, Choice
+    from trustcal.guarantees import Bound, NoiseChoice
     from trustcal.noise import Noise
     from trustcal.paper.hardness import HardCase
 
 
-def bounds_page(eps: float, choices: Sequence[Choice], paper: Bound, frame: Box) -> RenderableType:
+def bounds_page(eps: float, choices: Sequence[NoiseChoice], paper: Bound, frame: Box) -> RenderableType:
     """What each noise guarantees at its best, the paper's own beside it, and what nobody can beat."""
     quantity, lower = choices[0].guarantee.quantity, choices[0].lower
     table = Table(box=frame)

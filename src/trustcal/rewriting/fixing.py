@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from trustcal.cells import cells_for
 from trustcal.guarantees import (
     Bound,
-    Choice,
+    NoiseChoice,
     batch_cdl_paper,
     batch_decision_loss_paper,
     batch_ece_paper,
@@ -68,7 +68,7 @@ class Fix:
     eps: float
     eps_measured: bool
     """Whether eps is the distance to calibration of these very rows, rather than given."""
-    choice: Choice
+    choice: NoiseChoice
     """The noise, its guarantee, and what nobody can promise."""
     seed: int
     cells: int | None
@@ -178,15 +178,15 @@ def _measured_distance(q: Predictor) -> float:
     return min(1.0, distance)
 
 
-def _choice(eps: float, noise: Family, target: Target, horizon: int | None) -> Choice:
+def _choice(eps: float, noise: Family, target: Target, horizon: int | None) -> NoiseChoice:
     best = best_noise(eps, target, horizon)
     if noise == "best":
         return best
     if noise == "paper":
         laplace = TruncatedLaplace.paper(eps)
         if horizon is None:
-            return Choice(laplace, _PAPER[target](laplace, eps), best.lower)
-        return Choice(laplace, (online_ece if target == "ece" else online_cdl)(laplace, eps, horizon), best.lower)
+            return NoiseChoice(laplace, _PAPER[target](laplace, eps), best.lower)
+        return NoiseChoice(laplace, (online_ece if target == "ece" else online_cdl)(laplace, eps, horizon), best.lower)
     return noise_of_kind(noise, eps, target, horizon)
 
 
@@ -204,7 +204,7 @@ def _quality(q: Predictor) -> Quality:
     return Quality(ece(pooled), cdl(pooled), len(pooled) if q.sparse else None, brier(q), auc(q) if both else None)
 
 
-def _advice(before: Quality | None, choice: Choice) -> str:
+def _advice(before: Quality | None, choice: NoiseChoice) -> str:
     """What we would do, said plainly: noise is for when no outcomes will come, or when only a promise will do."""
     promise = choice.guarantee
     if promise.vacuous:
