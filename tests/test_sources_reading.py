@@ -16,6 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import trustcal as tc
+from tests.traps import same
 from trustcal.reading import Reading, counting, reading, weighted_rows
 from trustcal.reading.columns import Columns
 from trustcal.reading.faults import Faults
@@ -60,9 +61,22 @@ def test_a_reading_holds_the_facts() -> None:
     assert found.groups[1].rows == 1
     assert list(found.groups) == [1, 2]
     assert list(reading(FRAME, by=["g"]).groups) == [(1,), (2,)]
-    with pytest.raises(ValueError, match=r"one predictor per group of g: take \.groups"):
-        _ = found.predictor
     assert isinstance(found, Reading)
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_one_reading_gives_the_groups_and_all_rows(tmp_path: Path, name: str, weight: str | None) -> None:
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random(3_000), 2)
+    frame = pl.DataFrame({"p": p, "y": rng.random(3_000) < p, "g": rng.integers(0, 3, 3_000), "w": rng.random(3_000)})
+    frame.write_csv(tmp_path / name) if name.endswith("csv") else frame.write_parquet(tmp_path / name)
+    found = reading(tmp_path / name, prediction="p", outcome="y", weight=weight, by="g")
+    whole = reading(tmp_path / name, prediction="p", outcome="y", weight=weight)
+    assert same(found.predictor, whole.predictor)
+    assert whole.groups == {}
+    assert dict(found.groups) == tc.read(tmp_path / name, "p", "y", weight, by="g")
+    assert sum(q.rows or 0 for q in found.groups.values()) == found.predictor.rows == 3_000
 
 
 def test_the_certified_effect_of_rounding_reaches_the_measures() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
@@ -41,6 +41,41 @@ class Table:
     names: tuple[str, ...]
     expressions: tuple[str, ...]
     types: tuple[str, ...]
+    delimiter: str = ""
+    """What stands between the fields of CSV or TSV."""
+
+
+def header(line: str, kind: str = ".csv") -> tuple[str, tuple[str, ...]]:
+    """Split the first line of a CSV or TSV file into its delimiter and the names of its columns.
+
+    The delimiter is the one that gives the most names; the first of `DELIMITERS` wins a tie.
+
+    Parameters
+    ----------
+    line : str
+        The line, with or without its end and a byte order mark.
+    kind : {".csv", ".tsv"}
+        The format of the file.
+
+    Raises
+    ------
+    ValueError
+        If the line is empty, or its quotes are not balanced.
+
+    Examples
+    --------
+    >>> header('id;"p; raw";y\\n')
+    (';', ('id', 'p; raw', 'y'))
+    """
+    text = line.removeprefix("\ufeff").rstrip("\r\n")
+    found: dict[str, tuple[str, ...]] = {}
+    for delimiter in DELIMITERS[kind]:
+        with suppress(csv.Error, StopIteration):  # a quote that closes before another delimiter
+            found[delimiter] = tuple(next(csv.reader([text], delimiter=delimiter, strict=True)))
+    if not found:
+        raise ValueError(f"the first line must name the columns, but is {text[:80]!r}.")
+    best = max(found, key=lambda delimiter: len(found[delimiter]))
+    return best, found[best]
 
 
 def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Sequence[str | Path]) -> Table:
@@ -165,11 +200,11 @@ def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], s
             what = "begins with an empty line" if file.stat().st_size else "is empty"
             raise ValueError(f"{file} {what}: it must begin with a line that names the columns.")
         try:
-            heads.append(max((_head(first[0][0], letter) for letter in DELIMITERS[suffix]), key=len))
-        except csv.Error as error:
-            raise ValueError(f"{file} cannot be read: in its first line, {error}.") from None
+            delimiter, names = header(first[0][0], suffix)
+        except ValueError as error:
+            raise ValueError(f"{file} cannot be read: {error}") from None
+        heads.append((delimiter, *names))
     _refuse_difference(files, heads)
-    delimiter, *names = heads[0]
     called = [f"c{index}" for index in range(len(names))]
     columns = ", ".join(f"{name}: 'VARCHAR'" for name in called)
     layout = f"{plain} true, delim = '{delimiter}', quote = '\"', escape = '\"', columns = {{{columns}}}"
@@ -180,12 +215,8 @@ def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], s
         tuple(names),
         tuple(called),
         ("VARCHAR",) * len(names),
+        delimiter,
     )
-
-
-def _head(line: str, delimiter: str) -> tuple[str, ...]:
-    """The delimiter, and what stands between."""
-    return delimiter, *next(csv.reader([line], delimiter=delimiter))
 
 
 def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -39,20 +39,10 @@ class Reading:
     """Predictions were rounded to multiples of this; 0 where every value was kept."""
     resolution_asked: bool
     """Whether the resolution was asked for; otherwise it is the rule for more than 10^7 distinct predictions."""
-    predictors: tuple[tuple[Any, Predictor], ...]
-    """Each group with its predictor, in the order of the groups; one without name, None, where none were asked for."""
-
-    @property
-    def groups(self) -> dict[Any, Predictor]:
-        """The predictor of each group."""
-        return dict(self.predictors)
-
-    @property
-    def predictor(self) -> Predictor:
-        """The predictor of all rows, where no groups were asked for."""
-        if self.columns.by:
-            raise ValueError(f"there is one predictor per group of {', '.join(self.columns.by)}: take .groups.")
-        return self.predictors[0][1]
+    predictor: Predictor
+    """The predictor of all rows."""
+    groups: Mapping[Any, Predictor]
+    """The predictor of each group, sorted by group; empty without `by`."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -63,7 +53,7 @@ class Reading:
             said.append(f"{self.dropped.total:,} of {self.rows:,} rows were dropped: {self.dropped}.")
         if self.resolution:
             why = "" if self.resolution_asked else f", because more than {MANY:,} are distinct"
-            moved = max(q.moved for _, q in self.predictors)
+            moved = max(q.moved for q in (self.predictor, *self.groups.values()))
             said.append(
                 f"Predictions were rounded to multiples of {self.resolution:.3g}{why}: on average they moved by "
                 f"{moved:.2g}, the distance to calibration by no more, the smooth calibration error by twice that."
@@ -145,7 +135,7 @@ def read(
         positive=positive,
         drop_invalid=drop_invalid,
     )
-    return found.groups if found.columns.by else found.predictor
+    return dict(found.groups) if found.columns.by else found.predictor
 
 
 def reading(
@@ -180,9 +170,22 @@ def reading(
 
     title, asked, counted = _counted(source, request)
     groups = sorted(counted.groups.items(), key=lambda item: _order(item[0]))
-    predictors = tuple((_named(group, by), predictor) for group, predictor in groups)
+    whole = (
+        counted.groups[()]
+        if not names
+        else reading(
+            source,
+            prediction=prediction,
+            outcome=outcome,
+            weight=weight,
+            resolution=counted.resolution,
+            positive=positive,
+            drop_invalid=drop_invalid,
+        ).predictor
+    )
+    named = {_named(group, by): predictor for group, predictor in groups} if names else {}
     return Reading(
-        title, asked.columns, counted.rows, counted.faults, counted.resolution, finely is not None, predictors
+        title, asked.columns, counted.rows, counted.faults, counted.resolution, finely is not None, whole, named
     )
 
 
