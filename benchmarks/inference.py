@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from math import log, sqrt
-from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ from scipy.stats import chi2, norm
 
 import trustcal as tc
 from trustcal.inference import (
-    Statistic,
     bootstrap_interval,
     calibration_tests,
     dtc_upper_bound,
@@ -34,11 +32,12 @@ from trustcal.inference import (
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import drawn_values, values
 from trustcal.kernels.isotonic import smooth_error
+from trustcal.measures.table import audited
 
 FloatArray = NDArray[np.float64]
 Distortion = Callable[[FloatArray], FloatArray]
 
-STATISTICS: tuple[Statistic, ...] = get_args(Statistic)
+STATISTICS = audited()
 NAMES = (*STATISTICS, "H–L", "Spieg.")
 
 

@@ -20,10 +20,10 @@ from trustcal.cli import main, playing
 from trustcal.forecasters import CalibratedForecaster, sequences
 from trustcal.forecasters.adversaries import duel, walk
 from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
-from trustcal.forecasters.known import MEASURES
 from trustcal.forecasters.presets import PRESETS, preset, proved
 from trustcal.forecasters.rates import contestants, proved_and_played, rate
 from trustcal.guarantees import Bound
+from trustcal.measures import table
 from trustcal.paper.instances import Sequence
 from trustcal.reading import reading, rows_in_order
 from trustcal.report.arena import arena_html, arena_page, plot_rates, save_picture
@@ -189,7 +189,7 @@ def test_rates_of_power_laws() -> None:
 def test_rates_refuse() -> None:
     played = synthetic(-0.5, 2)
     with pytest.raises(ValueError, match="measure must be one of ece, cdl"):
-        rate(played, "x", "brier")  # type: ignore[arg-type]
+        rate(played, "x", "brier")
     with pytest.raises(ValueError, match=r"nobody called 'y' played\. Choose among x"):
         rate(played, "y", "ece")
     with pytest.raises(ValueError, match="has not played every adversary"):
@@ -203,7 +203,7 @@ def test_the_papers_ordering(tmp_path: Path) -> None:
     pipeline, foster = "elementary + Laplace (paper)", "calibrated (Foster)"
     plan = part(preset("paper", (250, 1000), 2), (pipeline, foster, "elementary"), ("fair coin", "walk", "opposing"))
     played = run(plan, tmp_path, workers=1)
-    worst = {(name, m): rate(played, name, m).worst for name in plan.contestants for m in MEASURES}
+    worst = {(name, m): rate(played, name, m).worst for name in plan.contestants for m in table.played()}
     for at in range(2):
         assert worst["elementary", "ece"][at] > worst[pipeline, "ece"][at] > 2 * worst[foster, "ece"][at]
         assert worst["elementary", "cdl"][at] > worst[pipeline, "cdl"][at] > worst[foster, "cdl"][at]
@@ -211,7 +211,7 @@ def test_the_papers_ordering(tmp_path: Path) -> None:
     for name in plan.contestants:
         for at, horizon in enumerate((250, 1000)):
             for bound in plan.guarantees(name, horizon):
-                key = next(key for key, text in MEASURES.items() if text == bound.quantity)
+                key = next(key for key in table.played() if table.MEASURES[key].symbol == bound.quantity)
                 assert worst[name, key][at] <= bound.value
 
 
@@ -225,7 +225,7 @@ def test_post_processing_between_its_bounds(tmp_path: Path) -> None:
             assert tc.guarantees.lower_online_ece(eps).value <= one
             for bound in plan.guarantees(name, horizon):
                 measure = "ece" if bound.quantity == "ECE" else "cdl"
-                assert rate(played, name, measure).worst[at] <= bound.value  # type: ignore[arg-type]
+                assert rate(played, name, measure).worst[at] <= bound.value
     assert rate(played, "nothing", "cdl").worst[-1] == 1.0
     assert rate(played, "nothing", "cdl").against[-1] == "rain"
 

@@ -28,7 +28,7 @@ from trustcal.paper.instances import rain
 from trustcal.predictor import Predictor
 from trustcal.remedies import Comparison, Row, compare
 from trustcal.remedies.choosing import Candidate, choose
-from trustcal.remedies.folds import Fold, pooled, split_law, split_rows
+from trustcal.remedies.folds import Fold, merged, split_law, split_rows
 from trustcal.remedies.methods import METHODS
 from trustcal.remedies.recalibrators import beta, constant, histogram, isotonic, platt, temperature, venn_abers
 from trustcal.report.comparison import _page
@@ -57,7 +57,7 @@ def test_folds_part_the_rows(rows: tuple[list[int], list[float], list[float]], f
     p += [0.5] * 2 * folds
     q = Predictor.from_samples(y, p)
     parts = split_law(q, folds, np.random.default_rng(seed))
-    together = pooled([part.held_out for part in parts], [part.share for part in parts], q.effective_rows)
+    together = merged([part.held_out for part in parts], [part.share for part in parts], q.effective_rows)
     assert np.array_equal(together.p, q.p)
     assert together.rows == q.rows == len(y)
     np.testing.assert_allclose([together.mass, together.positive], [q.mass, q.positive], atol=1e-15)
@@ -65,7 +65,7 @@ def test_folds_part_the_rows(rows: tuple[list[int], list[float], list[float]], f
         assert part.held_out.rows is not None
         assert part.train.rows is not None
         assert part.held_out.rows + part.train.rows == len(y)
-        both = pooled([part.held_out, part.train], [part.share, 1 - part.share], None)
+        both = merged([part.held_out, part.train], [part.share, 1 - part.share], None)
         np.testing.assert_allclose([both.mass, both.positive], [q.mass, q.positive], atol=1e-15)
         assert part.held_out.base_rate * part.held_out.rows == pytest.approx(sum(y) / folds, abs=1)
 
@@ -92,7 +92,7 @@ def test_weighted_rows_are_dealt_out() -> None:
     w = np.random.default_rng(1).integers(0, 4, 60).astype(float)
     q = Predictor.from_samples(y, p, w)
     parts = split_rows(y, p, w, 3, np.random.default_rng(2))
-    together = pooled([part.held_out for part in parts], [part.share for part in parts], q.effective_rows)
+    together = merged([part.held_out for part in parts], [part.share for part in parts], q.effective_rows)
     assert np.array_equal(together.p, q.p)
     np.testing.assert_allclose([together.mass, together.positive], [q.mass, q.positive], atol=1e-15)
     assert sum(part.share for part in parts) == pytest.approx(1)

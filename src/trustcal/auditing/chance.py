@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from trustcal.auditing.numbers import Inference, Uncertainty
-from trustcal.inference import Statistic, dtc_upper_bound, inferences
+from trustcal.inference import dtc_upper_bound, inferences
 from trustcal.predictor import Predictor
 
 LEVEL = 0.95
 
 
 def inference(
-    q: Predictor, shown: Mapping[Statistic, float], cells: int | None, draws: int, rng: np.random.Generator
+    q: Predictor, shown: Mapping[str, float], cells: int | None, draws: int, rng: np.random.Generator
 ) -> Inference:
     """Intervals, floors and p-values of what the audit shows of rows, ECE and CDL on the cells that were asked for.
 

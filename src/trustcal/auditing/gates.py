@@ -9,8 +9,8 @@ from math import ceil
 from typing import Final, final
 
 from trustcal.auditing.record import Audit
+from trustcal.measures.table import audited
 
-MEASURES: Final = ("dtc", "smcal", "smece", "ece", "cdl")
 PARTS: Final = ("lower", "upper", "excess", "floor", "p")
 _SYNTAX: Final = re.compile(r"\s*([a-z_]+)(?:\.([a-z_]+))?\s*(<=|>=|<|>)\s*(\S+)\s*")
 
@@ -43,7 +43,7 @@ class Gate:
         if found is None:
             raise ValueError(f"a gate is a name, a sign and a number, such as cdl>0.02, not {text!r}.")
         name, part, sign, number = found.groups()
-        known = (*MEASURES, "regret")
+        known = (*audited(), "regret")
         if name not in known:
             raise ValueError(f"a gate is on one of {', '.join(known)}, not on {name!r}.")
         if part is not None and (part not in PARTS or name == "regret"):

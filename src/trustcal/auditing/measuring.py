@@ -27,13 +27,13 @@ from trustcal.guarantees.choice import best_noise
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import DecisionWitness, cdl_witness, ece
 from trustcal.measures.kernel_smoothing import smece
+from trustcal.measures.pooling import pooled
 from trustcal.measures.transport import dtc, dtc_witness
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor
 
 if TYPE_CHECKING:
-    from trustcal.inference import Statistic
     from trustcal.reading import Reading
     from trustcal.remedies import Comparison
 
@@ -74,10 +74,10 @@ def audit(
     random = generator(rng)
     _refuse_others(problem, groups, fix, comparison, reading)
     checked_count("draws", draws, least=0)
-    measured = _pooled(q, cells)
+    measured, bins = pooled(q, cells)
     witness = cdl_witness(measured)
     distance = dtc_witness(q)
-    shown: dict[Statistic, float] = {
+    shown = {
         "dtc": float(distance.upper),
         "smcal": smcal(q),
         "smece": smece(q),
@@ -92,7 +92,7 @@ def audit(
         values=len(q),
         base_rate=q.base_rate,
         mean_prediction=_mean(q),
-        cells=_cells(q, measured),
+        cells=bins,
         dtc_lower=float(distance.lower),
         dtc_upper=float(distance.upper),
         smcal=shown["smcal"],
@@ -137,23 +137,12 @@ def _refuse_others(
         refuse_other("reading", reading, Reading, "what trustcal.reading.reading found")
 
 
-def _pooled(q: Predictor, cells: int | None) -> Predictor:
-    """What ECE, CDL and the losses are measured on."""
-    if cells is None and not q.sparse:
-        return q
-    return q.coarsen(q.suggested_cells if cells is None else cells)
-
-
-def _cells(q: Predictor, measured: Predictor) -> int | None:
-    return None if measured is q else len(measured)
-
-
 def _mean(q: Predictor) -> float:
     return float(q.p @ q.mass / q.mass.sum())
 
 
 def _inference(
-    q: Predictor, shown: Mapping[Statistic, float], cells: int | None, draws: int, rng: np.random.Generator
+    q: Predictor, shown: Mapping[str, float], cells: int | None, draws: int, rng: np.random.Generator
 ) -> Inference | None:
     """What rows can tell, if it was asked for; a known law is what it is."""
     if draws == 0 or q.rows is None:
@@ -182,7 +171,7 @@ def _guarantee(distance: float, chance: Inference | None) -> tuple[Guarantee | N
 
 
 def _group(name: str, q: Predictor, cells: int | None, draws: int, rng: np.random.Generator) -> Group:
-    measured = _pooled(q, cells)
+    measured, bins = pooled(q, cells)
     witness = cdl_witness(measured)
     known = _inference(q, {"cdl": witness.value}, cells, draws, rng)
     return Group(
@@ -190,7 +179,7 @@ def _group(name: str, q: Predictor, cells: int | None, draws: int, rng: np.rando
         rows=q.rows,
         base_rate=q.base_rate,
         mean_prediction=_mean(q),
-        cells=_cells(q, measured),
+        cells=bins,
         dtc=float(dtc(q)),
         ece=ece(measured),
         cdl=witness.value,

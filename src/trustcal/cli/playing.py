@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from trustcal.forecasters.known import Measure
-
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 WIDTH = 150
@@ -60,7 +58,7 @@ def _arena(options: argparse.Namespace) -> int:
         played = run(
             plan, folder, lambda done, total: bar.update(task, completed=done, total=total), workers=options.workers
         )
-    measures: tuple[Measure, ...] = ("ece", "cdl", "dtc") if options.preset == "paper" else ("ece", "cdl")
+    measures = ("ece", "cdl", "dtc") if options.preset == "paper" else ("ece", "cdl")
     display(partial(arena_page, plan, played, measures), WIDTH)
     if options.png is not None:
         save_picture(plan, played, measures, options.png)

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from math import pi, sqrt
 from typing import Literal, final
 
-Measure = Literal["ece", "cdl", "smcal", "dtc", "ucal"]
-MEASURES: dict[Measure, str] = {"ece": "ECE", "cdl": "CDL", "smcal": "smCal", "dtc": "DTC", "ucal": "U-calibration"}
-
 
 @final
 @dataclass(frozen=True)
@@ -19,7 +16,8 @@ class KnownRate:
     T^-0.5 ≤ (Theorem O.1)
     """
 
-    measure: Measure
+    measure: str
+    """Its key in the table of measures."""
     exponent: float
     side: Literal["≤", "≥"]
     source: str

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.forecasters.arena import Game, Plan, Played
-from trustcal.forecasters.known import MEASURES, Measure
 from trustcal.guarantees import Bound
+from trustcal.measures import table as measures
 
 _RESAMPLES = 999
 
@@ -22,7 +22,7 @@ class Rate:
     """The worst error of a contestant by horizon, and the slope of its logarithm."""
 
     contestant: str
-    measure: Measure
+    measure: str
     horizons: tuple[int, ...]
     worst: tuple[float, ...]
     """At each horizon the largest, over adversaries, of the mean over seeds."""
@@ -36,14 +36,14 @@ class Rate:
     """The 97.5 % quantile."""
 
 
-def rate(played: Sequence[Played], contestant: str, measure: Measure, rng: np.random.Generator | int = 0) -> Rate:
+def rate(played: Sequence[Played], contestant: str, measure: str, rng: np.random.Generator | int = 0) -> Rate:
     """The rate of one contestant in one measure, from all games of an arena.
 
     The interval resamples seeds, within every horizon and adversary alike, and takes the worst adversary afresh.  It
     knows nothing of curvature: over few decades a slope is not yet an exponent.
     """
-    if measure not in MEASURES:
-        raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}.")
+    if measure not in measures.played():
+        raise ValueError(f"measure must be one of {', '.join(measures.played())}, not {measure!r}.")
     own = {one.game: getattr(one.scores[-1], measure) for one in played if one.game.contestant == contestant}
     if not own:
         raise ValueError(f"nobody called {contestant!r} played. Choose among {', '.join(contestants(played))}.")
@@ -80,7 +80,7 @@ def proved_and_played(plan: Plan, played: Sequence[Played]) -> Iterator[tuple[Ga
 
     Bounds on randomised contestants hold in expectation: now and then a single game may exceed one.
     """
-    names = {title: measure for measure, title in MEASURES.items()}
+    names = {measures.MEASURES[key].symbol: key for key in measures.played()}
     whole = {(one.game.contestant, one.game.horizon) for one in played}
     bounds = {key: [bound for bound in plan.guarantees(*key) if not bound.vacuous] for key in whole}
     for one in played:

@@ -13,7 +13,6 @@ from trustcal.inference.bootstrap import ConfidenceInterval, bootstrap_interval
 from trustcal.inference.confidence import ConfidenceBound, dtc_upper_bound, smcal_lower_bound, smcal_upper_bound
 from trustcal.inference.floor import Floor, sampling_floor
 from trustcal.inference.significance import CalibrationTest, calibration_tests
-from trustcal.inference.simulation import Statistic
 from trustcal.inference.together import inferences
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "ConfidenceBound",
     "ConfidenceInterval",
     "Floor",
-    "Statistic",
     "bootstrap_interval",
     "calibration_tests",
     "dtc_upper_bound",

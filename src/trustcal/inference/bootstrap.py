@@ -10,14 +10,13 @@ import numpy as np
 from trustcal.checking import checked_count, generator
 from trustcal.inference.rows import Design
 from trustcal.inference.simulation import (
-    CONDITIONAL,
     FloatArray,
-    Statistic,
     checked_confidence,
     checked_statistics,
     drawn_values,
     values,
 )
+from trustcal.measures.table import MEASURES
 from trustcal.predictor import Predictor
 
 
@@ -26,7 +25,7 @@ from trustcal.predictor import Predictor
 class ConfidenceInterval:
     """The statistic of the world lies in [lower, upper], with about this confidence: measured, never proved."""
 
-    statistic: Statistic
+    statistic: str
     estimate: float
     """The statistic of the rows."""
     lower: float
@@ -40,7 +39,7 @@ class ConfidenceInterval:
 
 def bootstrap_interval(
     q: Predictor,
-    statistic: Statistic,
+    statistic: str,
     confidence: float = 0.95,
     *,
     draws: int = 200,
@@ -79,7 +78,7 @@ def bootstrap_interval(
 
 def interval_of(
     design: Design,
-    statistic: Statistic,
+    statistic: str,
     estimate: float,
     again: FloatArray,
     calibrated: FloatArray,
@@ -94,6 +93,6 @@ def interval_of(
         max(0.0, estimate - max(high - estimate, floor) - pooling),
         max(estimate, high) + pooling,
         confidence,
-        design.occupied if statistic in CONDITIONAL else None,
+        design.occupied if MEASURES[statistic].conditional else None,
         design.note,
     )

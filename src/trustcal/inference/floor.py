@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from trustcal.checking import checked_count
 from trustcal.inference.rows import Design
-from trustcal.inference.simulation import CONDITIONAL, Statistic, checked_statistics, drawn_values
+from trustcal.inference.simulation import checked_statistics, drawn_values
+from trustcal.measures.table import MEASURES
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
@@ -21,7 +22,7 @@ FloatArray = NDArray[np.float64]
 class Floor:
     """What a statistic would show if the predictions were right: a value below the quantile is no news."""
 
-    statistic: Statistic
+    statistic: str
     mean: float
     quantile_95: float
     """A calibrated predictor shows more with probability at most 1/20; with fewer than 19 draws, 1/(draws + 1)."""
@@ -34,7 +35,7 @@ class Floor:
 
 def sampling_floor(
     q: Predictor,
-    statistic: Statistic,
+    statistic: str,
     *,
     draws: int = 200,
     cells: int | None = None,
@@ -58,9 +59,9 @@ def sampling_floor(
     return floor_of(design, statistic, shown)
 
 
-def floor_of(design: Design, statistic: Statistic, shown: FloatArray) -> Floor:
+def floor_of(design: Design, statistic: str, shown: FloatArray) -> Floor:
     """The floor, from what calibrated draws showed."""
-    conditional = statistic in CONDITIONAL
+    conditional = MEASURES[statistic].conditional
     exact = statistic == "ece" and design.cells is None and design.fine is None
     return Floor(
         statistic,

@@ -13,9 +13,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_cells
 from trustcal.measures.continuous import row_counts
-from trustcal.measures.rounding import rounding_effect
+from trustcal.measures.pooling import bins_for, on_bins
+from trustcal.measures.table import MEASURES
 from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
@@ -69,14 +69,14 @@ class Design:
             observed=observed,
             counts=np.rint(observed.mass * q.rows).astype(np.int64) if alike else _worth(observed),
             fine=q if alike and observed is not q else None,
-            cells=checked_cells(cells) if cells is not None else q.suggested_cells if q.sparse else None,
+            cells=bins_for(q, cells),
             pooled=observed is not q,
             note="; ".join(notes),
         )
 
     def measured(self, q: Predictor) -> Predictor:
         """What ECE and CDL are taken on.  Cells depend on predictions and masses only, never on outcomes."""
-        return q if self.cells is None else q.coarsen(self.cells)
+        return on_bins(q, self.cells)
 
     @cached_property
     def occupied(self) -> int | None:
@@ -85,7 +85,7 @@ class Design:
 
     def pooling(self, statistic: str) -> float:
         """How far pooling can have moved a smooth measure; for ECE and CDL, cells are what they are taken on."""
-        return float(getattr(rounding_effect(self.observed), statistic, 0.0)) if self.pooled else 0.0
+        return (MEASURES[statistic].rounding_effect(self.observed) or 0.0) if self.pooled else 0.0
 
     def with_outcomes(self, ones: IntArray) -> Predictor:
         """The predictor with this many ones among the rows of each value."""

@@ -11,7 +11,7 @@ import numpy as np
 from trustcal.checking import checked_count
 from trustcal.inference.floor import Floor, floor_of
 from trustcal.inference.rows import Design
-from trustcal.inference.simulation import FloatArray, Statistic, checked_statistics, drawn_values, values
+from trustcal.inference.simulation import FloatArray, checked_statistics, drawn_values, values
 from trustcal.predictor import Predictor
 
 TIE = 1e-12
@@ -23,7 +23,7 @@ TIE = 1e-12
 class CalibrationTest:
     """Whether a statistic is larger than a calibrated predictor would show by chance."""
 
-    statistic: Statistic
+    statistic: str
     value: float
     """The statistic as tested: see `floor.cells` and `note` for what it was taken on."""
     p_value: float
@@ -36,7 +36,7 @@ class CalibrationTest:
 
 def calibration_tests(
     q: Predictor,
-    statistics: Iterable[Statistic] = ("smcal", "dtc", "ece", "cdl"),
+    statistics: Iterable[str] = ("smcal", "dtc", "ece", "cdl"),
     *,
     draws: int = 999,
     cells: int | None = None,
@@ -71,7 +71,7 @@ def calibration_tests(
     )
 
 
-def calibration_test_of(design: Design, statistic: Statistic, value: float, shown: FloatArray) -> CalibrationTest:
+def calibration_test_of(design: Design, statistic: str, value: float, shown: FloatArray) -> CalibrationTest:
     """The test, from what calibrated draws showed."""
     as_much = int((shown >= value - TIE).sum())
     floor = floor_of(design, statistic, shown)

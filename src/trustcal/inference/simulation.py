@@ -3,70 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.checking import as_number, generator
 from trustcal.inference.rows import Design
-from trustcal.kernels.certificates import lower_certificate, upper_certificate
-from trustcal.kernels.curve import law_left, potentials_along
-from trustcal.kernels.isotonic import smooth_error_value
-from trustcal.kernels.nodes import nodes_of
-from trustcal.kernels.transport import shot_without_shortfall
-from trustcal.measures.continuous import smcal
-from trustcal.measures.decision import cdl, ece
-from trustcal.measures.kernel_smoothing import smece
-from trustcal.measures.transport import dtc
+from trustcal.measures.table import MEASURES, audited, values_of
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
-Statistic = Literal["smcal", "dtc", "ece", "cdl", "smece"]
 
-_MEASURES: dict[Statistic, Callable[[Predictor], float]] = {
-    "smcal": smcal, "dtc": dtc, "ece": ece, "cdl": cdl, "smece": smece,
-}  # fmt: skip
 _STEPS = 0.6
 """Of one value in one draw: so plain Python has 33,000 of them, which take about as long as loading numba."""
-CONDITIONAL: tuple[Statistic, ...] = ("ece", "cdl")
-"""Measures that condition on single values, and so need cells where values are rare."""
 
 
-def values(design: Design, q: Predictor, statistics: Sequence[Statistic]) -> list[float]:
+def values(design: Design, q: Predictor, statistics: Sequence[str]) -> list[float]:
     """The statistics of a predictor with the design's predictions, each on what it is taken on."""
-    pooled = design.measured(q) if any(name in CONDITIONAL for name in statistics) else q
-    return [float(_MEASURES[name](pooled if name in CONDITIONAL else q)) for name in statistics]
+    binned = design.measured(q) if any(MEASURES[name].conditional for name in statistics) else q
+    found = values_of(statistics, q, binned)
+    return [found[name] for name in statistics]
 
 
 def drawn_values(
     design: Design,
     draw: Callable[[np.random.Generator], Predictor],
-    statistics: Sequence[Statistic],
+    statistics: Sequence[str],
     draws: int,
     rng: np.random.Generator | int,
 ) -> FloatArray:
     """The statistics of so many draws: a row each.  O(draws · n log n)."""
-    compile_for(statistics, round(_STEPS * draws * len(design.observed)))
+    for name in statistics:
+        MEASURES[name].compile_for(round(_STEPS * draws * len(design.observed)))
     random = generator(rng)
     return np.array([values(design, draw(random), statistics) for _ in range(draws)])
 
 
-def compile_for(statistics: Sequence[Statistic], steps: int) -> None:
-    """Ask for compiled kernels where many draws of few values are worth it, though one draw would not be."""
-    if "smcal" in statistics:
-        smooth_error_value.on(steps)
-    if "dtc" in statistics:
-        for part in (nodes_of, shot_without_shortfall, law_left, potentials_along):
-            part.on(steps)
-        for certificate in (lower_certificate, upper_certificate):
-            certificate.on(steps)
-
-
-def checked_statistics(statistics: Iterable[Statistic]) -> tuple[Statistic, ...]:
+def checked_statistics(statistics: Iterable[str]) -> tuple[str, ...]:
     """The names of statistics, or a refusal."""
     names = tuple(statistics)
-    known = get_args(Statistic)
+    known = audited()
     wrong = [name for name in names if name not in known]
     if wrong or not names:
         raise ValueError(

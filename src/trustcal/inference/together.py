@@ -11,7 +11,6 @@ from trustcal.inference.bootstrap import ConfidenceInterval, interval_of
 from trustcal.inference.rows import Design
 from trustcal.inference.significance import CalibrationTest, calibration_test_of
 from trustcal.inference.simulation import (
-    Statistic,
     checked_confidence,
     checked_statistics,
     drawn_values,
@@ -22,7 +21,7 @@ from trustcal.predictor import Predictor
 
 def inferences(
     q: Predictor,
-    statistics: Iterable[Statistic],
+    statistics: Iterable[str],
     confidence: float = 0.95,
     *,
     draws: int,

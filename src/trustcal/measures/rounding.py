@@ -35,10 +35,25 @@ def rounding_effect(q: Predictor) -> RoundingEffect:
     O(n), for SmoothECE.
     """
     q = as_predictor(q)
+    return RoundingEffect(dtc_change(q), smcal_change(q), smece_change(q))
+
+
+def dtc_change(q: Predictor) -> float:
+    """How far the distance to calibration can have moved.  O(1)."""
+    return q.moved
+
+
+def smcal_change(q: Predictor) -> float:
+    """How far the smooth calibration error can have moved.  O(1)."""
+    return 2 * q.moved
+
+
+def smece_change(q: Predictor) -> float:
+    """How far SmoothECE can have moved.  O(n)."""
     m = q.moved
     if m == 0:
-        return RoundingEffect(0.0, 0.0, 0.0)
+        return 0.0
     s, k = smece(q), sqrt(2 / pi)
     root = (s + m + sqrt((s + m) ** 2 + 4 * m * k)) / 2
     fall = min(s, m * (1 + k / s)) if s > 0 else 0.0
-    return RoundingEffect(m, 2 * m, max(root - s, fall))
+    return max(root - s, fall)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.checking import as_number, checked_count
-from trustcal.inference import Statistic, sampling_floor
+from trustcal.inference import sampling_floor
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, ece
+from trustcal.measures.pooling import pooled
 from trustcal.measures.transport import dtc
 from trustcal.monitoring.betting import Bet, Bets
 from trustcal.predictor import Predictor
@@ -210,10 +211,9 @@ class Monitor:
         O(draws·n log n) for n rows in the window.
         """
         q = self.predictor()
-        cells = q.suggested_cells if q.sparse else None
-        measured = q if cells is None else q.coarsen(cells)
+        measured, cells = pooled(q)
 
-        def reading(statistic: Statistic, value: float) -> Reading:
+        def reading(statistic: str, value: float) -> Reading:
             if draws == 0:
                 return Reading(float(value), None, None)
             floor = sampling_floor(q, statistic, draws=draws, rng=rng)
@@ -226,7 +226,7 @@ class Monitor:
             values=len(q),
             base_rate=q.base_rate,
             mean_prediction=float(q.p @ q.mass / q.mass.sum()),
-            cells=None if cells is None else len(measured),
+            cells=cells,
             dtc=reading("dtc", dtc(q)),
             smcal=reading("smcal", smcal(q)),
             ece=reading("ece", ece(measured)),

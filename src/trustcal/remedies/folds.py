@@ -89,7 +89,7 @@ def split_rows(
     return made
 
 
-def pooled(parts: Sequence[Predictor], shares: Sequence[float], effective_rows: float | None) -> Predictor:
+def merged(parts: Sequence[Predictor], shares: Sequence[float], effective_rows: float | None) -> Predictor:
     """The law of all parts together.  O(n log n)."""
     p = np.concatenate([part.p for part in parts])
     mass = np.concatenate([part.mass * share for part, share in zip(parts, shares, strict=True)])

@@ -13,15 +13,16 @@ from trustcal.checking import checked_count, generator
 from trustcal.decisions import DecisionProblem, checked_problem
 from trustcal.guarantees import Bound
 from trustcal.inference import sampling_floor
-from trustcal.inference.simulation import compile_for
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, decision_loss, ece
+from trustcal.measures.pooling import bins_for, on_bins, pooled
 from trustcal.measures.scores import auc, brier, log_loss
+from trustcal.measures.table import MEASURES
 from trustcal.measures.transport import dtc
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.remedies.choosing import Candidate, choose
 from trustcal.remedies.comparison import Comparison, Row
-from trustcal.remedies.folds import Fold, pooled, split_law, split_rows
+from trustcal.remedies.folds import Fold, merged, split_law, split_rows
 from trustcal.remedies.methods import METHODS, Fitted, Method
 
 
@@ -58,10 +59,11 @@ def compare(
         parts = split_law(q, folds, random)
     else:
         parts = split_rows(y_true, y_prob, sample_weight, folds, random)
-    compile_for(("smcal", "dtc"), len(METHODS) * len(q))
+    for key in ("smcal", "dtc"):
+        MEASURES[key].compile_for(len(METHODS) * len(q))
     trials = [_trial(method, parts, q) for method in METHODS]
     rows = tuple(_row(trial, trials, q, problem) for trial in trials)
-    measured = _measured(q, q.sparse)
+    measured, bins = pooled(q)
     floor = sampling_floor(measured, "cdl", rng=random).quantile_95
     choice = choose([_candidate(trial, trials, problem) for trial in trials], rows, floor)
     return Comparison(
@@ -71,7 +73,7 @@ def compare(
         reason=choice.reason,
         samples=q.rows or 0,
         folds=folds,
-        cells=len(measured) if q.sparse else None,
+        cells=bins,
         floor=floor,
     )
 
@@ -90,7 +92,7 @@ class Trial:
 def _trial(method: Method, parts: Sequence[Fold], q: Predictor) -> Trial:
     fitted = [method.fit(part) for part in parts]
     said = [one.apply(part.held_out) for one, part in zip(fitted, parts, strict=True)]
-    return Trial(method, said, pooled(said, [part.share for part in parts], q.effective_rows), _weakest(fitted))
+    return Trial(method, said, merged(said, [part.share for part in parts], q.effective_rows), _weakest(fitted))
 
 
 def _weakest(fitted: Sequence[Fitted]) -> Bound | None:
@@ -98,14 +100,9 @@ def _weakest(fitted: Sequence[Fitted]) -> Bound | None:
     return max((one.guarantee for one in fitted if one.guarantee is not None), key=lambda b: b.value, default=None)
 
 
-def _measured(q: Predictor, sparse: bool) -> Predictor:
-    """What ECE and CDL are measured on: cells, where the original values are too rare to have a frequency."""
-    return q.coarsen(q.suggested_cells) if sparse else q
-
-
 def _row(trial: Trial, trials: Sequence[Trial], original: Predictor, problem: DecisionProblem | None) -> Row:
     q = trial.together
-    measured = _measured(q, original.sparse)
+    measured = on_bins(q, bins_for(original))
     return Row(
         name=trial.method.name,
         ece=ece(measured),

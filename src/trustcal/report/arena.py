@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.forecasters.known import MEASURES, Measure
 from trustcal.forecasters.rates import Rate, contestants, proved_and_played, rate
+from trustcal.measures.table import MEASURES
 from trustcal.report.console import plain_text
 from trustcal.writing import atomically
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from trustcal.forecasters.arena import Plan, Played
 
 
-def arena_page(plan: Plan, played: Sequence[Played], measures: Sequence[Measure], frame: Box) -> RenderableType:
+def arena_page(plan: Plan, played: Sequence[Played], measures: Sequence[str], frame: Box) -> RenderableType:
     """For each measure the worst error of every contestant at every horizon, its slope, and what is proved."""
     parts: list[RenderableType] = []
     for measure in measures:
         table = Table(box=frame)
-        table.add_column(f"{MEASURES[measure]}, worst adversary")
+        table.add_column(f"{MEASURES[measure].symbol}, worst adversary")
         for horizon in sorted(plan.horizons):
             table.add_column(f"T = {horizon:,}", justify="right")
         table.add_column("slope (95 %)", justify="right")
@@ -46,11 +46,11 @@ def arena_page(plan: Plan, played: Sequence[Played], measures: Sequence[Measure]
     return Group(*parts, Text(_kept(plan, played)))
 
 
-def _slopes(played: Sequence[Played], measure: Measure, frame: Box) -> Table:
+def _slopes(played: Sequence[Played], measure: str, frame: Box) -> Table:
     """The slope of every contestant against every adversary."""
     adversaries = list(dict.fromkeys(one.game.adversary for one in played))
     table = Table(box=frame)
-    table.add_column(f"{MEASURES[measure]}, slope against")
+    table.add_column(f"{MEASURES[measure].symbol}, slope against")
     for adversary in adversaries:
         table.add_column(adversary, justify="right")
     for name in contestants(played):
@@ -59,7 +59,7 @@ def _slopes(played: Sequence[Played], measure: Measure, frame: Box) -> Table:
     return table
 
 
-def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Axes | None = None) -> Axes:
+def plot_rates(plan: Plan, played: Sequence[Played], measure: str, ax: Axes | None = None) -> Axes:
     """Worst errors against the horizon, both on logarithmic scales, and what is known as grey lines.
 
     Solid lines are rates that somebody reaches, dashed ones rates that nobody can beat; where no constant is known it
@@ -80,19 +80,19 @@ def plot_rates(plan: Plan, played: Sequence[Played], measure: Measure, ax: Axes 
             text = f"T^{line.exponent:.3g} {line.side}"
             end = (ends[1], line.constant * ends[1] ** line.exponent)
             ax.annotate(text, end, (4, 0), textcoords="offset points", fontsize="x-small", color="0.4", va="center")
-    ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel=f"{MEASURES[measure]}, worst adversary")
+    ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel=f"{MEASURES[measure].symbol}, worst adversary")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.08, 1), frameon=False)
     return ax
 
 
-def save_picture(plan: Plan, played: Sequence[Played], measures: Sequence[Measure], path: str | Path) -> None:
+def save_picture(plan: Plan, played: Sequence[Played], measures: Sequence[str], path: str | Path) -> None:
     """One panel for each measure, in the format of the path's suffix: png, svg, pdf."""
     with atomically(path) as fresh:
         _draw(plan, played, measures, fresh, fresh.suffix.removeprefix("."))
 
 
-def arena_html(plan: Plan, played: Sequence[Played], measures: Sequence[Measure]) -> str:
+def arena_html(plan: Plan, played: Sequence[Played], measures: Sequence[str]) -> str:
     """Table and picture as one page that needs no other file."""
     text = plain_text(lambda frame: arena_page(plan, played, measures, frame), 160)
     picture = io.StringIO()
@@ -107,7 +107,7 @@ def arena_html(plan: Plan, played: Sequence[Played], measures: Sequence[Measure]
     )
 
 
-def _draw(plan: Plan, played: Sequence[Played], measures: Sequence[Measure], target: Path | IO[str], kind: str) -> None:
+def _draw(plan: Plan, played: Sequence[Played], measures: Sequence[str], target: Path | IO[str], kind: str) -> None:
     """All panels, to a file or a buffer: of the same games the same bytes."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -130,7 +130,7 @@ def _slope(one: Rate) -> str:
 
 def _proved(plan: Plan, one: Rate) -> str:
     bounds = plan.guarantees(one.contestant, one.horizons[-1])
-    values = [bound.value for bound in bounds if bound.quantity == MEASURES[one.measure] and not bound.vacuous]
+    values = [bound.value for bound in bounds if bound.quantity == MEASURES[one.measure].symbol and not bound.vacuous]
     return f"{min(values):.4f}" if values else ""
 
 
@@ -148,6 +148,6 @@ def _kept(plan: Plan, played: Sequence[Played]) -> str:
     )
 
 
-def _known(plan: Plan, measure: Measure) -> str:
+def _known(plan: Plan, measure: str) -> str:
     lines = [str(line) for line in plan.known if line.measure == measure]
-    return f"Known of {MEASURES[measure]}: {'; '.join(lines) or 'nothing'}."
+    return f"Known of {MEASURES[measure].symbol}: {'; '.join(lines) or 'nothing'}."

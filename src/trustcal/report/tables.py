@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from trustcal.report.words import MEASURES, QUESTIONS, p_value, percent, rounded, small, value, when, whole
+from trustcal.measures.table import MEASURES, audited
+from trustcal.report.words import p_value, percent, rounded, small, value, when, whole
 
 if TYPE_CHECKING:
     from trustcal.auditing import Audit, Methods, Uncertainty
@@ -40,7 +41,7 @@ def measures_table(audit: Audit) -> str:
     """Every measure with its question; with rows, interval, chance and p-value."""
     known = audit.inference
     if known is None:
-        values = {name: value(audit, name) for name in MEASURES}
+        values = {key: value(audit, key) for key in audited()}
         return _table(
             ["", "measured", ""],
             [
@@ -174,7 +175,7 @@ def reading(audit: Audit) -> str:
 
 
 def _named(measure: str) -> str:
-    return f"{MEASURES[measure]}<small>{escape(QUESTIONS[measure])}</small>"
+    return f"{escape(MEASURES[measure].title)}<small>{escape(MEASURES[measure].question)}</small>"
 
 
 def _equals(p: float, draws: int) -> str:

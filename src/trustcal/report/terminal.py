@@ -10,8 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trustcal.measures.table import MEASURES, audited
 from trustcal.report.console import display, plain_text
-from trustcal.report.words import MEASURES, p_value, percent, probability, rounded, value, verdict, where, whole
+from trustcal.report.words import p_value, percent, probability, rounded, value, verdict, where, whole
 
 if TYPE_CHECKING:
     from trustcal.auditing import Audit, Guarantee, Inference, ProblemLoss
@@ -70,14 +71,15 @@ def _facts(audit: Audit, frame: box.Box) -> Table:
     table.add_row("Mean prediction", f"{audit.mean_prediction:.4f}", f"base rate {audit.base_rate:.4f}")
     if audit.inference is None:
         about = _about(audit)
-        for measure, name in MEASURES.items():
-            table.add_row(name, f"{value(audit, measure):.4f}", about.get(measure, ""))
+        for measure in audited():
+            table.add_row(MEASURES[measure].title, f"{value(audit, measure):.4f}", about.get(measure, ""))
     return table
 
 
 def _about(audit: Audit) -> dict[str, str]:
     width = audit.dtc_upper - audit.dtc_lower
-    return {"dtc": f"certified to {max(width, 1e-16):.0e}", "ece": where(audit.cells), "cdl": where(audit.cells)}
+    on_bins = {key: where(audit.cells) for key, measure in MEASURES.items() if measure.conditional}
+    return {"dtc": f"certified to {max(width, 1e-16):.0e}", **on_bins}
 
 
 def _measures(inference: Inference, frame: box.Box) -> Table:
@@ -88,7 +90,7 @@ def _measures(inference: Inference, frame: box.Box) -> Table:
         table.add_column(header, justify="right")
     for entry in inference.measures:
         table.add_row(
-            MEASURES[entry.measure],
+            MEASURES[entry.measure].title,
             Text(f"{entry.value:.4f}", style="bold"),
             f"{entry.lower:.4f} to {entry.upper:.4f}",
             f"{entry.floor:.4f}",

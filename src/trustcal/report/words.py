@@ -10,23 +10,6 @@ if TYPE_CHECKING:
     from trustcal.auditing import Audit
     from trustcal.auditing.numbers import Inference
 
-MEASURES = {
-    "dtc": "Distance to calibration",
-    "smcal": "Smooth calibration error",
-    "smece": "SmoothECE",
-    "ece": "Expected calibration error",
-    "cdl": "Calibration decision loss",
-}
-"""In the order of the tables."""
-
-QUESTIONS = {
-    "dtc": "How far must predictions move, on average, to become calibrated?",
-    "smcal": "How much bias does the best smooth weighting of the predictions find?",
-    "smece": "How much bias is left after smoothing the predictions by as much?",
-    "ece": "How far is a prediction from what it turns out to mean, on average?",
-    "cdl": "The most that anyone loses by believing the predictions, as a share of their payoff range.",
-}
-
 SIGNIFICANT = 0.05
 """A p-value above this is no evidence."""
 

@@ -24,6 +24,7 @@ from trustcal.guarantees import (
     online_ece,
 )
 from trustcal.measures.decision import cdl, ece
+from trustcal.measures.pooling import pooled
 from trustcal.measures.scores import auc, brier
 from trustcal.measures.transport import dtc_witness
 from trustcal.noise import Noise, RandomRounding, Target, TruncatedLaplace
@@ -199,9 +200,9 @@ def _next_rounds(smoother: OnlineSmoother, q: NDArray[np.float64], _: NDArray[np
 
 
 def _quality(q: Predictor) -> Quality:
-    pooled = q.coarsen(q.suggested_cells) if q.sparse else q
+    binned, bins = pooled(q)
     both = 0 < q.base_rate < 1
-    return Quality(ece(pooled), cdl(pooled), len(pooled) if q.sparse else None, brier(q), auc(q) if both else None)
+    return Quality(ece(binned), cdl(binned), bins, brier(q), auc(q) if both else None)
 
 
 def _advice(before: Quality | None, choice: NoiseChoice) -> str:
