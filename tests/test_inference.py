@@ -230,9 +230,9 @@ def test_refusals() -> None:
         sampling_floor(law, "ece", rng=0)
     with pytest.raises(ValueError, match="known law"):
         calibration_tests(law, rng=0)
-    with pytest.raises(ValueError, match="statistics must be among smcal, dtc, ece, cdl, smece, but came 'brier'"):
+    with pytest.raises(ValueError, match="statistics must be among dtc, smcal, smece, ece, cdl, but got 'brier'"):
         calibration_tests(q, ["brier"], rng=0)
-    with pytest.raises(ValueError, match="but came none"):
+    with pytest.raises(ValueError, match="but got none"):
         calibration_tests(q, [], rng=0)
     for draws in (0, -1, 2.5):
         with pytest.raises(ValueError, match="draws must be a whole number"):

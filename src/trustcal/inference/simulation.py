@@ -46,7 +46,7 @@ def checked_statistics(statistics: Iterable[str]) -> tuple[str, ...]:
     wrong = [name for name in names if name not in known]
     if wrong or not names:
         raise ValueError(
-            f"statistics must be among {', '.join(known)}, but came {', '.join(map(repr, wrong)) or 'none'}."
+            f"statistics must be among {', '.join(known)}, but got {', '.join(map(repr, wrong)) or 'none'}."
         )
     return names
 
