@@ -24,7 +24,7 @@ from trustcal.forecasters.adversaries import drift
 from trustcal.forecasters.arena import run
 from trustcal.forecasters.presets import preset
 from trustcal.report.arena import arena_page
-from trustcal.report.console import plain_text
+from trustcal.report.terminal.console import plain_text
 
 IN_ADVANCE = ("fair coin", "drift", "walk", "switch", "hard")
 ADAPTIVE = ("opposing", "greedy", "signs")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import trustcal as tc
-from trustcal.cli import main, playing
+from trustcal.cli import arena, main
 from trustcal.forecasters import CalibratedForecaster, sequences
 from trustcal.forecasters.adversaries import duel, walk
 from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
@@ -27,7 +27,7 @@ from trustcal.measures import table
 from trustcal.paper.instances import Sequence
 from trustcal.reading import reading, rows_in_order
 from trustcal.report.arena import arena_html, arena_page, plot_rates, save_picture
-from trustcal.report.console import plain_text
+from trustcal.report.terminal.console import plain_text
 
 
 def part(plan: Plan, contestants: tuple[str, ...], adversaries: tuple[str, ...]) -> Plan:
@@ -294,7 +294,7 @@ def test_what_is_proved_is_held_against_every_game(tmp_path: Path) -> None:
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
-    playing.add_commands(parser.add_subparsers())
+    arena.add_command(parser.add_subparsers())
     where = ["--out", str(tmp_path / "games"), "--png", str(tmp_path / "a.png"), "--html", str(tmp_path / "a.html")]
     line = ["arena", "--preset", "post-processing", "--horizons", "20", "40", "--seeds", "1", "--workers", "1", *where]
     printed = []

@@ -31,8 +31,8 @@ from trustcal.remedies.choosing import Candidate, choose
 from trustcal.remedies.folds import Fold, merged, split_law, split_rows
 from trustcal.remedies.methods import METHODS
 from trustcal.remedies.recalibrators import beta, constant, histogram, isotonic, platt, temperature, venn_abers
-from trustcal.report.comparison import _page
-from trustcal.report.console import plain_text
+from trustcal.report.terminal.comparison import _page
+from trustcal.report.terminal.console import plain_text
 from trustcal.smoothing import smooth
 
 FloatArray = NDArray[np.float64]

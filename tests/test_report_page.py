@@ -145,7 +145,7 @@ def test_a_page_that_cannot_be_written_is_refused(full: Audit, tmp_path: Path) -
 # --- the pictures, for notebooks and papers
 
 
-@pytest.mark.parametrize("draw", [plots.reliability, plots.loss_profile, plots.movement, plots.groups, plots.methods])
+@pytest.mark.parametrize("draw", [plots.reliability, plots.loss_profile, plots.movement])
 def test_a_picture_draws_on_the_axes_it_is_given(draw: plots.Picture, full: Audit) -> None:
     ax = Figure().subplots()
     assert draw(full, ax) is ax

@@ -94,6 +94,6 @@ class Audit:
             fresh.write_text(page(self, title), encoding="utf-8")
 
     def __str__(self) -> str:
-        from trustcal.report.terminal import plain
+        from trustcal.report.terminal.audit import plain
 
         return plain(self)

@@ -1,4 +1,4 @@
-"""The command line: parses and prints.  Every room is imported when a command needs it, so that --help is quick."""
+"""The command line: parse and print.  Commands import the rest of the package when they run, so --help is fast."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from trustcal.cli import fixing, measuring, playing, streams, theory
+from trustcal.cli import arena, audit, bound, claims, compare, demo, fix, hard, watch
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.  Returns 0, or 2 with one line on the standard error where the input is at fault."""
+    """Run a command.  Returns its exit status; 2, with one line on standard error, where the input is invalid."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # an old code page has no ≤: rather a ? than nothing at all
+            stream.reconfigure(errors="replace")  # a legacy code page without ≤ prints ?
     try:
         parser = _parser()
-        if "_ARGCOMPLETE" in os.environ:  # set by a shell that the package argcomplete has taught to ask what may come
+        if "_ARGCOMPLETE" in os.environ:  # set by argcomplete
             import_module("argcomplete").autocomplete(parser)
         options = parser.parse_args(arguments)
         status: int = options.run(options)
-        if sys.stdout is not None:  # it was not closed before we came
+        if sys.stdout is not None:  # None where it was closed from the start
             sys.stdout.flush()
         return status
     except ValueError as error:
         print(f"trustcal: {_line(str(error))}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # the reader, head for instance, has seen enough
+    except BrokenPipeError:  # the reader, such as head, stopped reading
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:  # a full disk, say
@@ -42,14 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _line(message: str) -> str:
-    """A message on one line, without what could be a command to the terminal: it may quote the user's file."""
+    """The message on one line, without control characters: it may quote the user's file."""
     return "".join(
         letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(message.split())
     )
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as every other refusal does."""
+    """Reports an error as one line, like every other invalid input."""
 
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message} (see {self.prog} --help)")
@@ -62,6 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"trustcal {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    for room in (measuring, fixing, theory, playing, streams):
-        room.add_commands(commands)
+    for command in (demo, audit, compare, fix, watch, bound, hard, claims, arena):
+        command.add_command(commands)
     return parser

@@ -18,7 +18,7 @@ from trustcal.monitoring.following import Chunks, FileChunks, Lines, PipeChunks,
 from trustcal.monitoring.monitor import Monitor, Snapshot
 from trustcal.monitoring.pairing import Pair, Waiting
 from trustcal.monitoring.parsing import Columns, Fault, Faults, Format, Row
-from trustcal.report.watch import View, plain
+from trustcal.report.terminal.watch import View, plain
 from trustcal.states import damage_refused, loaded, saved
 from trustcal.writing import atomically
 

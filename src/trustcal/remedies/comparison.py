@@ -65,6 +65,6 @@ class Comparison:
         return json.dumps(fields, indent=2)
 
     def __str__(self) -> str:
-        from trustcal.report.comparison import plain
+        from trustcal.report.terminal.comparison import plain
 
         return plain(self)

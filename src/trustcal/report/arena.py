@@ -12,7 +12,7 @@ from rich.text import Text
 
 from trustcal.forecasters.rates import Rate, contestants, proved_and_played, rate
 from trustcal.measures.table import MEASURES
-from trustcal.report.console import plain_text
+from trustcal.report.terminal.console import plain_text
 from trustcal.writing import atomically
 
 if TYPE_CHECKING:

@@ -3,8 +3,6 @@
 reliability(audit)      what predictions say against what they turn out to mean, with the spread of predictions
 loss_profile(audit)     what those who act above a threshold lose, for every threshold, before and after the fix
 movement(audit)         where predictions must move to become calibrated
-groups(audit)           the decision loss of each group beside what chance alone would show
-methods(audit)          ways to fix the predictions: what is left to lose, and what they cost
 """
 
 from __future__ import annotations
@@ -128,42 +126,6 @@ def movement(audit: Audit, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def groups(audit: Audit, ax: Axes | None = None) -> Axes:
-    """The calibration decision loss of each group: interval and value, beside what chance alone would show."""
-    ax = _axes(ax)
-    names = [_short(group.name) for group in audit.groups]
-    for row, group in enumerate(audit.groups):
-        if group.uncertainty is not None:
-            chance = group.uncertainty
-            ax.barh(row, 100 * chance.floor_upper, 0.62, color=FILL, linewidth=0, zorder=1)
-            ax.hlines(row, 100 * chance.lower, 100 * chance.upper, color=NOW, linewidth=1.4, zorder=2)
-        ax.scatter(100 * group.cdl, row, s=26, color=NOW, linewidth=0, zorder=3)
-    _plain(ax)
-    ax.set_yticks(range(len(names)), names)
-    ax.set(ylim=(len(names) - 0.4, -0.6), xlabel="decision loss, % of payoff range")
-    ax.set_xlim(left=0)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
-    return ax
-
-
-def methods(audit: Audit, ax: Axes | None = None) -> Axes:
-    """Ways to fix the predictions: the decision loss of each on rows that it has not seen."""
-    ax = _axes(ax)
-    rows = () if audit.methods is None else audit.methods.methods
-    chosen = "" if audit.methods is None else audit.methods.recommended
-    for place, method in enumerate(rows):
-        colour = AFTER if method.name == chosen else NOW if place == 0 else SOFT
-        ax.barh(place, 100 * method.cdl, 0.62, color=colour, linewidth=0)
-    _plain(ax)
-    ax.set_yticks(range(len(rows)), ["as they are" if row.name == "none" else _short(row.name) for row in rows])
-    ax.set(ylim=(len(rows) - 0.4, -0.6), xlabel="decision loss, % of payoff range")
-    ax.set_xlim(left=0)
-    ax.tick_params(axis="y", length=0)
-    ax.grid(axis="y", visible=False)
-    return ax
-
-
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
@@ -186,9 +148,3 @@ def _plain(ax: Axes) -> None:
 def _unit(ax: Axes) -> None:
     _plain(ax)
     ax.set_xticks(np.linspace(0, 1, 6))
-
-
-def _short(name: str) -> str:
-    """A name that fits beside a picture; dollar signs would be formulas."""
-    cut = name if len(name) <= 22 else f"{name[:21]}…"
-    return cut.replace("$", r"\$")

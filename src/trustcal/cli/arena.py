@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDTH = 150
 
 
-def add_commands(commands: Commands) -> None:
+def add_command(commands: Commands) -> None:
     """Describe the command to the parser."""
     arena = commands.add_parser("arena", help="online forecasters against adversaries, with the rates of their errors")
     arena.add_argument(
@@ -43,7 +43,7 @@ def _arena(options: argparse.Namespace) -> int:
     from trustcal.forecasters.presets import preset
     from trustcal.reading.files import found_files
     from trustcal.report.arena import arena_html, arena_page, save_picture
-    from trustcal.report.console import display
+    from trustcal.report.terminal.console import display
     from trustcal.writing import atomically, checked_place
 
     read = () if options.replay is None else found_files(options.replay)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.measures.table import MEASURES, audited
-from trustcal.report.console import display, plain_text
+from trustcal.report.terminal.console import display, plain_text
 from trustcal.report.words import p_value, percent, probability, rounded, value, verdict, where, whole
 
 if TYPE_CHECKING:

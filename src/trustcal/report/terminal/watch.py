@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.report.console import plain_text
+from trustcal.report.terminal.console import plain_text
 
 if TYPE_CHECKING:
     from trustcal.monitoring import Alarm, Faults, Monitor, Reading, Snapshot, WatchReport

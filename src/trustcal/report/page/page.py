@@ -9,9 +9,9 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from trustcal.report import plots
-from trustcal.report.advice import meaning
-from trustcal.report.drawing import Frame, drawing
-from trustcal.report.tables import figures, groups_table, guarantee, measures_table, methods_table, reading
+from trustcal.report.page.advice import meaning
+from trustcal.report.page.svg import AxesBox, svg
+from trustcal.report.page.tables import figures, groups_table, guarantee, measures_table, methods_table, reading
 from trustcal.report.words import fine, rounded, small, verdict, where, whole
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def page(audit: Audit, title: str) -> str:
     """The whole page.  O(size of the audit)."""
     from trustcal import __version__
 
-    profile, frame = drawing(
+    profile, frame = svg(
         plots.loss_profile, audit, 3.1, "profile", "The loss at every threshold, now and after the fix"
     )
     sections = [
@@ -55,7 +55,7 @@ def page(audit: Audit, title: str) -> str:
 
 
 def _file(name: str) -> str:
-    return (files("trustcal.report") / name).read_text(encoding="utf-8").strip()
+    return (files("trustcal.report.page") / name).read_text(encoding="utf-8").strip()
 
 
 def _verdict(audit: Audit) -> str:
@@ -108,10 +108,8 @@ def _explorer(audit: Audit, profile: str) -> str:
 
 
 def _pictures(audit: Audit) -> str:
-    reliability, _ = drawing(
-        plots.reliability, audit, 4.8, "reliability", "Predictions against how often they came true"
-    )
-    movement, _ = drawing(plots.movement, audit, 4.4, "movement", "Where predictions must move to become calibrated")
+    reliability, _ = svg(plots.reliability, audit, 4.8, "reliability", "Predictions against how often they came true")
+    movement, _ = svg(plots.movement, audit, 4.4, "movement", "Where predictions must move to become calibrated")
     band = "" if audit.curve.lower is None else " The band is the 95 % interval of each frequency."
     return Template(_file("pictures.html")).substitute(
         reliability=reliability, movement=movement, band=band, distance=small(audit.dtc_upper)
@@ -132,7 +130,7 @@ def _methods(compared: Methods) -> str:
     return _section("What could be done", lead, body)
 
 
-def _data(audit: Audit, frame: Frame) -> str:
+def _data(audit: Audit, frame: AxesBox) -> str:
     """What the script needs, as JSON that no character of can end the script element."""
     fix, problem = audit.fix, audit.problem
     rows = (

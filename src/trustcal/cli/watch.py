@@ -15,8 +15,8 @@ examples:
 """
 
 
-def add_commands(commands: Commands) -> None:
-    """Describe the commands to the parser."""
+def add_command(commands: Commands) -> None:
+    """Describe the command to the parser."""
     watch = commands.add_parser(
         "watch",
         help="follow a stream of predictions and outcomes, and alarm",

@@ -17,7 +17,7 @@ examples:
 """
 
 
-def add_commands(commands: Commands) -> None:
+def add_command(commands: Commands) -> None:
     """Describe the command to the parser."""
     fix = commands.add_parser(
         "fix",
@@ -54,8 +54,8 @@ def _fix(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from trustcal.report.console import display
-    from trustcal.report.fix import fix_page
+    from trustcal.report.terminal.console import display
+    from trustcal.report.terminal.fix import fix_page
     from trustcal.rewriting.fixing import fix_file
 
     if options.online and options.row_id is not None:

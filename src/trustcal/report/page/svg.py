@@ -28,7 +28,7 @@ WIDTH: Final = 5.2
 
 @final
 @dataclass(frozen=True)
-class Frame:
+class AxesBox:
     """Where the axes stand in the picture, in its own units: what a script needs to draw on top of it."""
 
     left: float
@@ -39,7 +39,7 @@ class Frame:
     """The value at the top; at the bottom it is 0."""
 
 
-def drawing(draw: plots.Picture, audit: Audit, height: float, name: str, label: str) -> tuple[str, Frame]:
+def svg(draw: plots.Picture, audit: Audit, height: float, name: str, label: str) -> tuple[str, AxesBox]:
     """A picture as an svg element with this name and, for those who cannot see it, this label."""
     from matplotlib.figure import Figure
     from matplotlib.style import context
@@ -56,7 +56,7 @@ def drawing(draw: plots.Picture, audit: Audit, height: float, name: str, label: 
         box = ax.get_position()
     wide, high = 72 * WIDTH, 72 * height
     ends = (box.x0 * wide, box.x1 * wide, (1 - box.y1) * high, (1 - box.y0) * high, ax.get_ylim()[1])
-    frame = Frame(*map(float, ends))
+    frame = AxesBox(*map(float, ends))
     return _inline(text.getvalue(), wide, high, name, label), frame
 
 

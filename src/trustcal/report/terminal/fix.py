@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.report.bounds import noise_text
+from trustcal.report.terminal.bounds import noise_text
 
 if TYPE_CHECKING:
     from rich.box import Box

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.report.console import display, plain_text
+from trustcal.report.terminal.console import display, plain_text
 
 if TYPE_CHECKING:
     from trustcal.guarantees import Bound

@@ -1,0 +1,114 @@
+"""trustcal audit: measure a file, show the answer, fail if a gate says so."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trustcal.cli.compare import compared
+from trustcal.cli.options import add_payoff, add_source, source
+
+if TYPE_CHECKING:
+    from trustcal.auditing.gates import Gate
+
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+DRAWS, PAGE_DRAWS = 40, 200
+"""Simulations behind intervals, floors and p-values by default: for a quick look, and for a page."""
+
+TITLE = "How far can these probabilities be trusted?"
+
+_EXAMPLES = """\
+examples:
+  trustcal audit scores.parquet -p score -y outcome --html audit.html
+  trustcal audit scores.csv -p score -y outcome --by region --payoff payoff.csv
+  trustcal audit scores.csv -p score -y outcome --fail-if 'cdl.lower>0.02'
+  trustcal audit scores.csv -p score -y outcome --fail-if 'smcal.p<0.001' --draws 1000
+"""
+
+
+def add_command(commands: Commands) -> None:
+    """Describe the command to the parser."""
+    audit = commands.add_parser(
+        "audit",
+        help="measure predictions against outcomes: how wrong, who is hurt, is it chance",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_source(audit)
+    audit.add_argument("--by", metavar="COLUMN", help="also measure each group")
+    add_payoff(audit)
+    audit.add_argument("--compare", action="store_true", help="also compare remedies on held-out rows")
+    audit.add_argument("--html", metavar="FILE", help="write a self-contained HTML page")
+    audit.add_argument("--title", default=TITLE, help="title of the page")
+    audit.add_argument("--json", action="store_true", help="print every number as JSON")
+    audit.add_argument(
+        "--draws",
+        metavar="N",
+        type=int,
+        help=f"simulations for p-values and intervals (default {DRAWS}; with --html {PAGE_DRAWS}; 0: none)",
+    )
+    audit.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the simulations (default 0)")
+    audit.add_argument(
+        "--fail-if", metavar="GATE", action="append", default=[], help="exit with status 1 if true, e.g. 'cdl>0.02'"
+    )
+    audit.set_defaults(run=_audit)
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from trustcal.auditing import audit
+    from trustcal.auditing.gates import Gate, failures
+    from trustcal.reading import read_payoff, reading
+    from trustcal.reading.files import found_files
+    from trustcal.report.terminal.audit import show
+    from trustcal.smoothing.draws import checked_seed
+    from trustcal.writing import checked_place
+
+    if options.html is not None:
+        checked_place(options.html, *found_files(options.file), *([options.payoff] if options.payoff else []))
+    gates = [Gate.parse(text) for text in options.fail_if]
+    draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
+    _refuse_unanswerable(gates, draws, options.payoff)
+    seed = checked_seed(options.seed)
+    problem = None if options.payoff is None else read_payoff(options.payoff)
+    console = Console(stderr=True)
+    with console.status("Reading …") as status:  # shown in terminals only
+        found = reading(options.file, **source(options))
+        groups = None if options.by is None else reading(options.file, by=options.by, **source(options)).groups
+        q = found.predictor
+        status.update(f"Measuring {len(q):,} distinct predictions …")
+        result = audit(
+            q,
+            problem=problem,
+            groups=groups,
+            comparison=compared(options, found, seed, problem) if options.compare else None,
+            draws=draws,
+            rng=seed,
+            reading=found,
+        )
+        closed = failures(result, gates)
+        if options.html is not None:
+            result.to_html(options.html, title=options.title)
+    for sentence in found.sentences:
+        console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
+    if options.json:
+        print(result.to_json())
+    else:
+        show(result)
+    for failure in closed:
+        console.print(str(failure), style="bold red", highlight=False, markup=False, soft_wrap=True)
+    return 1 if closed else 0
+
+
+def _refuse_unanswerable(gates: Sequence[Gate], draws: int, payoff: str | None) -> None:
+    """A gate that this command can never answer, or never close, is refused before anything is read."""
+    for gate in gates:
+        if draws < gate.draws:
+            raise ValueError(
+                f"the gate {gate} cannot close with {draws} draws: ask for more, --draws {max(PAGE_DRAWS, gate.draws)}."
+            )
+        if gate.name == "regret" and payoff is None:
+            raise ValueError(f"the gate {gate} is about your own decisions: give the payoffs, --payoff FILE.")

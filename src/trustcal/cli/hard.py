@@ -1,0 +1,32 @@
+"""trustcal hard: predictors that no post-processing can save."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+WIDTH = 120
+
+
+def add_command(commands: Commands) -> None:
+    """Describe the command to the parser."""
+    hard = commands.add_parser("hard", help="predictors that no post-processing can save")
+    hard.add_argument("eps", metavar="EPS", type=float, help="their distance to calibration, in (0, 0.25]")
+    hard.set_defaults(run=_hard)
+
+
+def _hard(options: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from trustcal.paper.hardness import hard_cases
+    from trustcal.report.terminal.bounds import hard_page
+    from trustcal.report.terminal.console import display
+
+    with Console(stderr=True).status("Measuring …"):  # shown in terminals only
+        cases = hard_cases(options.eps)
+    display(partial(hard_page, cases), WIDTH)
+    return 0

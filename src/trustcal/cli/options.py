@@ -1,0 +1,30 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_source(command: argparse.ArgumentParser) -> None:
+    """Add the arguments of every command that reads predictions with outcomes."""
+    command.add_argument(
+        "file", metavar="FILE", nargs="+", help="CSV, TSV, JSON lines or Parquet, one row per prediction; or a pattern"
+    )
+    command.add_argument("-p", "--prediction", metavar="COLUMN", help="predicted probabilities (default: by name)")
+    command.add_argument("-y", "--outcome", metavar="COLUMN", help="outcomes (default: by name)")
+    command.add_argument("-w", "--weight", metavar="COLUMN", help="row weights")
+    command.add_argument("--positive", metavar="LABEL", help="the label that counts as 1, if not 0/1 or true/false")
+    command.add_argument("--resolution", metavar="R", type=float, help="round predictions to multiples of R (0: never)")
+    command.add_argument("--drop-invalid", action="store_true", help="drop invalid rows and report how many")
+
+
+def add_payoff(command: argparse.ArgumentParser) -> None:
+    """Add the user's decision problem."""
+    command.add_argument("--payoff", metavar="FILE", help="your decision problem: a CSV with the header action,0,1")
+
+
+def source(options: argparse.Namespace) -> dict[str, Any]:
+    """The parsed arguments of `add_source`, by the names that `trustcal.read` and `trustcal.audit` use."""
+    names = ("prediction", "outcome", "weight", "positive", "resolution", "drop_invalid")
+    return {name: getattr(options, name) for name in names}

@@ -1,0 +1,1 @@
+"""Text for terminals and pipes: one module for each thing shown."""
