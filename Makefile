@@ -3,13 +3,23 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint bench fuzz nightly clean
+.PHONY: demo test test-slow coverage lint bench fuzz nightly clean
 
 demo: .venv/installed
 	$(BIN)/trustcal demo
 
+# The same result on every run: Hypothesis tries the same examples.
 test: .venv/installed-dev
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile -m "not slow"
+
+# What `make test` leaves out: the slow tests, and the full number of examples for every property.
+test-slow: .venv/installed-dev
+	$(BIN)/pytest --numprocesses=auto --dist=loadgroup -m "slow or hypothesis" --hypothesis-profile=full
+
+# The lines that `make test` runs: the total, and the modules below 90 %.
+coverage: .venv/installed-dev
+	$(BIN)/pytest --numprocesses=auto --dist=loadfile -m "not slow" --quiet --no-header -r fE --cov --cov-report=
+	$(BIN)/coverage report | awk 'NR < 3 || /^TOTAL/ || $$NF + 0 < 90'
 
 lint: .venv/installed-dev
 	$(BIN)/ruff check
@@ -36,11 +46,11 @@ fuzz: .venv/installed-dev
 
 # Where the statements of the paper and the exact measures are held against definitions and oracles.
 NIGHTLY := theorems guarantees online_exact worst envelope decisions measures_decision smoothing smoothed noise
-nightly: .venv/installed-dev
+nightly: test-slow
 	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly $(NIGHTLY:%=tests/test_%.py)
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "trustcal needs Python 3.11 or later: make PYTHON=python3.11")'

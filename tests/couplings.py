@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from math import exp
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.strategies import probabilities
+from tests.strategies import examples, probabilities
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -25,8 +24,8 @@ from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
 
-theorem = settings(max_examples=max(500, settings().max_examples))
-"""A statement of the paper is tried on 500 examples, and on 10,000 with the profile "nightly"."""
+theorem = examples(500)
+"""For the statements of the paper."""
 
 FAMILIES: list[type[Noise]] = [
     UniformNoise,

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from trustcal.decisions import DecisionProblem
 from trustcal.predictor import Predictor
+
+
+def examples(full: int) -> settings:
+    """Settings for `full` examples with the profile "full", a quarter with "fast", and never fewer with "nightly"."""
+    profile = settings().max_examples
+    return settings(max_examples=max(full, profile) if profile >= 100 else -(-full * profile // 100))
+
 
 EDGES = [0.0, 5e-324, 1e-15, 0.25, 0.5 - 2**-54, 0.5, 0.5 + 2**-53, 0.75, 1 - 1e-15, 1.0]
 
