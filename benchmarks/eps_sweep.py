@@ -21,7 +21,7 @@ from rich.table import Table
 
 from trustcal import guarantees, umbrella
 from trustcal.noise import UniformNoise
-from trustcal.paper.instances import Instance, batch_hardest, uniform_attained
+from trustcal.paper import Instance, batch_hardest, uniform_attained
 from trustcal.smoothing import smooth
 
 FloatArray = NDArray[np.float64]

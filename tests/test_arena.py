@@ -24,7 +24,7 @@ from trustcal.forecasters.presets import PRESETS, preset, proved
 from trustcal.forecasters.rates import contestants, proved_and_played, rate
 from trustcal.guarantees import Bound
 from trustcal.measures import table
-from trustcal.paper.instances import Sequence
+from trustcal.paper import Sequence
 from trustcal.reading import reading, rows_in_order
 from trustcal.report.arena import arena_html, arena_page, plot_rates, save_picture
 from trustcal.report.terminal.console import plain_text

@@ -24,7 +24,7 @@ from trustcal.guarantees import Bound
 from trustcal.measures.decision import cdl, decision_loss, ece
 from trustcal.measures.scores import brier, log_loss
 from trustcal.noise import ClampedGaussian, TruncatedLaplace, UniformNoise
-from trustcal.paper.instances import rain
+from trustcal.paper import rain
 from trustcal.predictor import Predictor
 from trustcal.remedies import Comparison, Row, compare
 from trustcal.remedies.choosing import Candidate, choose

@@ -29,7 +29,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
-from trustcal.paper.instances import batch_hard, batch_hardest, floor_cells, online_hard, private_pair
+from trustcal.paper import batch_hard, batch_hardest, floor_cells, online_hard, private_pair
 
 CELLS = 400
 EDGES = np.arange(CELLS + 1) / CELLS

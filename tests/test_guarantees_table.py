@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import trustcal
-from trustcal import guarantees
-from trustcal.paper import instances
+from trustcal import guarantees, paper
 
 ROOT = Path(__file__).parent.parent
 SECTION = (ROOT / "docs" / "theory.md").read_text().split("## 8. ")[1].split("\n## ")[0]
@@ -99,7 +98,7 @@ def test_no_other_labels_are_named() -> None:
 
 
 def test_every_guarantee_and_every_instance_is_in_the_table() -> None:
-    for room in (guarantees, instances):
+    for room, others in ((guarantees, set()), (paper, {"claims", "hard_cases"})):
         prefix = room.__name__.removeprefix("trustcal.")
         named = {name for row in TABLE for name in re.findall(rf"`{prefix}\.(\w+)`", row[2])}
-        assert named == {name for name in room.__all__ if name[0].islower()}
+        assert named == {name for name in room.__all__ if name[0].islower()} - others

@@ -14,7 +14,7 @@ import trustcal as tc
 from tests.couplings import known_law
 from tests.oracles import worst_score
 from trustcal import Predictor, guarantees, umbrella
-from trustcal.paper.instances import (
+from trustcal.paper import (
     Instance,
     SequencePair,
     batch_hard,

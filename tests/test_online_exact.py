@@ -16,7 +16,7 @@ from tests.strategies import probabilities
 from trustcal import OnlineSmoother, Predictor, guarantees
 from trustcal.cells import End, cells_for
 from trustcal.noise import ClampedLaplace, Noise, RandomRounding, TruncatedLaplace, UniformNoise
-from trustcal.paper.instances import SequencePair, online_hard, online_hard_paper
+from trustcal.paper import SequencePair, online_hard, online_hard_paper
 
 
 @dataclass(frozen=True)

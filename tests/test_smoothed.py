@@ -27,7 +27,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
-from trustcal.paper.instances import batch_hardest
+from trustcal.paper import batch_hardest
 from trustcal.predictor import Predictor
 from trustcal.smoothing import SmoothedPredictor, bells, grid, smooth
 

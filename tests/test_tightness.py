@@ -12,7 +12,7 @@ from tests.couplings import FloatArray, Joint
 from trustcal import guarantees, umbrella
 from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, RandomRounding, TruncatedLaplace, UniformNoise
 from trustcal.noise.clamped import ClampedNoise
-from trustcal.paper.instances import Instance, cdl_tight, decision_loss_tight, ece_tight, uniform_attained
+from trustcal.paper import Instance, cdl_tight, decision_loss_tight, ece_tight, uniform_attained
 
 EPS = 1e-8
 ENOUGH = 0.97

@@ -14,7 +14,7 @@ import trustcal as tc
 from tests.couplings import FAMILIES, FloatArray, Joint, joints, noises
 from trustcal import Predictor, guarantees
 from trustcal.noise import ClampedLaplace, Noise, RandomRounding, TruncatedLaplace, UniformNoise
-from trustcal.paper.instances import batch_hardest, decision_loss_tight, rain, uniform_attained
+from trustcal.paper import batch_hardest, decision_loss_tight, rain, uniform_attained
 from trustcal.smoothing import WorstReference, smooth, worst_reference
 
 some = settings(max_examples=max(25, settings().max_examples // 20))

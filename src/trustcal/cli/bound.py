@@ -7,8 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from trustcal.noise import Target
-
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 WIDTH = 120
@@ -28,26 +26,9 @@ def add_command(commands: Commands) -> None:
 
 
 def _bound(options: argparse.Namespace) -> int:
-    from trustcal.guarantees import (
-        batch_cdl_paper,
-        batch_decision_loss_paper,
-        batch_ece_paper,
-        choices,
-        online_cdl_paper,
-        online_ece_paper,
-    )
-    from trustcal.noise import TruncatedLaplace
+    from trustcal.guarantees import bounds
     from trustcal.report.terminal.bounds import bounds_page
     from trustcal.report.terminal.console import display
 
-    target: Target = options.target or ("decision_loss" if options.horizon is None else "cdl")
-    found = choices(options.eps, target, options.horizon)
-    laplace = TruncatedLaplace.paper(options.eps)
-    if options.horizon is None:
-        stated = {"ece": batch_ece_paper, "cdl": batch_cdl_paper, "decision_loss": batch_decision_loss_paper}
-        paper = stated[target](laplace, options.eps)
-    else:
-        online = {"ece": online_ece_paper, "cdl": online_cdl_paper}
-        paper = online[target](laplace, options.eps, options.horizon)
-    display(partial(bounds_page, options.eps, found, paper), WIDTH)
+    display(partial(bounds_page, bounds(options.eps, options.target, options.horizon)), WIDTH)
     return 0

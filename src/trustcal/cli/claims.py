@@ -20,23 +20,12 @@ def add_command(commands: Commands) -> None:
 
 
 def _claims(options: argparse.Namespace) -> int:
-    from rich.console import Console
-    from rich.progress import track
-
-    from trustcal.paper.claims import COUNT, recompute
+    from trustcal.paper import claims
     from trustcal.report.terminal.claims import claims_page
-    from trustcal.report.terminal.console import display
+    from trustcal.report.terminal.console import display, progress_bar
 
-    console = Console(stderr=True)
-    progress = track(
-        recompute(options.seed),
-        "Recomputing …",
-        total=COUNT,
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    found = list(progress)
+    with progress_bar("Recomputing …") as progress:
+        found = claims(options.seed, progress)
     display(partial(claims_page, found), WIDTH)
     broken = [claim.item for claim in found if not claim.ours_hold]
     false = sum(not claim.stated_holds for claim in found)

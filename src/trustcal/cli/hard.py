@@ -1,4 +1,4 @@
-"""trustcal hard: predictors that no post-processing can save."""
+"""trustcal hard: predictors that no post-processing can repair."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ WIDTH = 120
 
 def add_command(commands: Commands) -> None:
     """Describe the command to the parser."""
-    hard = commands.add_parser("hard", help="predictors that no post-processing can save")
-    hard.add_argument("eps", metavar="EPS", type=float, help="their distance to calibration, in (0, 0.25]")
+    hard = commands.add_parser("hard", help="predictors that no post-processing can repair")
+    hard.add_argument("eps", metavar="EPS", type=float, help="distance to calibration, in (0, 0.25]")
     hard.set_defaults(run=_hard)
 
 
 def _hard(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from trustcal.paper.hardness import hard_cases
+    from trustcal.paper import hard_cases
     from trustcal.report.terminal.bounds import hard_page
     from trustcal.report.terminal.console import display
 

@@ -25,7 +25,7 @@ from trustcal.guarantees import Bound
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, ece, ucal
 from trustcal.measures.transport import dtc
-from trustcal.paper.instances import Sequence
+from trustcal.paper import Sequence
 from trustcal.predictor import Predictor
 from trustcal.states import damage_refused, loaded, saved
 from trustcal.writing import atomically

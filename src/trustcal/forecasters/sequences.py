@@ -14,7 +14,7 @@ import numpy as np
 from trustcal.checking import checked_count, generator
 from trustcal.forecasters.adversaries import Rng
 from trustcal.guarantees.bound import root_gap
-from trustcal.paper.instances import Sequence
+from trustcal.paper import Sequence
 
 
 def budget(horizon: int) -> float:

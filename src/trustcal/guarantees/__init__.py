@@ -47,10 +47,12 @@ from trustcal.guarantees.lower import (
     lower_per_prediction_ece,
 )
 from trustcal.guarantees.online import online_cdl, online_cdl_paper, online_ece, online_ece_paper
+from trustcal.guarantees.overview import BoundTable, bounds
 
 __all__ = [
     "FAMILIES",
     "Bound",
+    "BoundTable",
     "LipschitzVerdict",
     "NoiseChoice",
     "batch_best",
@@ -66,6 +68,7 @@ __all__ = [
     "batch_laplace_paper",
     "best_noise",
     "bias_is_lipschitz",
+    "bounds",
     "choices",
     "lipschitz_ece",
     "lipschitz_ece_smcal",

@@ -13,30 +13,30 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.box import Box
 
-    from trustcal.guarantees import Bound, NoiseChoice
+    from trustcal.guarantees import Bound, BoundTable
     from trustcal.noise import Noise
-    from trustcal.paper.hardness import HardCase
+    from trustcal.paper import HardCase
 
 
-def bounds_page(eps: float, choices: Sequence[NoiseChoice], paper: Bound, frame: Box) -> RenderableType:
-    """What each noise guarantees at its best, the paper's own beside it, and what nobody can beat."""
-    quantity, lower = choices[0].guarantee.quantity, choices[0].lower
+def bounds_page(found: BoundTable, frame: Box) -> RenderableType:
+    """What each noise guarantees, the paper's guarantee, and the lower bound."""
+    quantity, lower = found.choices[0].guarantee.quantity, found.choices[0].lower
     table = Table(box=frame)
     table.add_column("noise")
     table.add_column(f"{quantity} ≤", justify="right", style="bold")
     table.add_column("by", style="dim")
-    for choice in choices:
+    for choice in found.choices:
         table.add_row(noise_text(choice.noise), _value(choice.guarantee), _source(choice.guarantee))
-    table.add_row("the paper's Laplace noise, as stated", _value(paper), _source(paper))
+    table.add_row("the paper's Laplace noise, as stated", _value(found.paper), _source(found.paper))
     return Group(
-        Text(f"Predictions within {eps:g} of calibration, after noise of the size for it", style="bold"),
+        Text(f"Predictions within {found.eps:g} of calibration, after noise scaled for this distance", style="bold"),
         table,
-        Text(f"Nobody can promise less than {lower.value:.6g} ({_source(lower)})."),
+        Text(f"No method can guarantee less than {lower.value:.6g} ({_source(lower)})."),
     )
 
 
 def hard_page(cases: Sequence[HardCase], frame: Box) -> RenderableType:
-    """The hard instances: what they are, and what every post-processing reaches on them."""
+    """The hard instances, and what each post-processing achieves on them."""
     parts: list[RenderableType] = []
     for case in cases:
         table = Table(box=frame)
@@ -55,14 +55,14 @@ def hard_page(cases: Sequence[HardCase], frame: Box) -> RenderableType:
 
 
 def noise_text(noise: Noise) -> str:
-    """A noise with its parameter to six digits."""
+    """The noise with its parameters to six digits."""
     described: Any = noise
     parameters = ", ".join(f"{f.name} {v:.6g}" for f, v in zip(fields(described), astuple(described), strict=True))
     return f"{type(noise).__name__}, {parameters}"
 
 
 def _number(value: float) -> str:
-    """Six decimals, or four digits where these would be mostly zeros."""
+    """Six decimals, or four significant digits for small numbers."""
     return f"{value:.6f}" if value >= 1e-3 or value < 1e-12 else f"{value:.3e}"
 
 

@@ -12,11 +12,11 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.box import Box
 
-    from trustcal.paper.claims import Claim
+    from trustcal.paper import Claim
 
 
 def claims_page(claims: Sequence[Claim], frame: Box) -> RenderableType:
-    """Statement, whether it holds as stated, what we say, and the numbers that decide."""
+    """Each claim: the statement, whether it holds as stated, the corrected statement, and the evidence."""
     table = Table(box=frame, show_lines=True)
     table.add_column("statement", ratio=4)
     table.add_column("as stated")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich import box
 from rich.console import Console, RenderableType
@@ -26,3 +27,14 @@ def plain_text(page: Page, width: int) -> str:
     with console.capture() as capture:
         console.print(page(box.ASCII2))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on the standard error, if that is a terminal: call what it gives with the number done and the total."""
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(title)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,4 +1,4 @@
-"""The introduction and Section 2: decisions, scores, calibration errors and how they relate."""
+"""Claims of the introduction and Section 2: decisions, scores, calibration errors and how they relate."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from trustcal.decisions import DecisionProblem, threshold, umbrella
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import cdl, ece
 from trustcal.measures.transport import dtc
-from trustcal.paper.claims.claim import ROUNDING, Claim, predictors
-from trustcal.paper.instances import cdl_beyond_ece, rain, smcal_beyond_dtc
+from trustcal.paper.claim import ROUNDING, Claim, predictors
+from trustcal.paper.counterexamples import cdl_beyond_ece, smcal_beyond_dtc
+from trustcal.paper.examples import rain
 from trustcal.predictor import Predictor
 
 
@@ -53,7 +54,7 @@ def claim_2_4(_: np.random.Generator) -> Claim:
 
 
 def proposition_2_10(rng: np.random.Generator) -> Claim:
-    """Swap regret is the gain of believing p_hat."""
+    """Swap regret is the gain from replacing p by p_hat."""
     worst = 0.0
     for q in predictors(rng, 300):
         d = threshold(float(rng.random()))
@@ -69,7 +70,7 @@ def proposition_2_10(rng: np.random.Generator) -> Claim:
 
 
 def proposition_2_11(rng: np.random.Generator) -> Claim:
-    """Calibrated, and no swap regret for anybody, are the same."""
+    """Calibration is equivalent to zero swap regret for every decision maker."""
     calm, ratio = 0.0, np.inf
     for q in predictors(rng, 300):
         calm = max(calm, cdl(q.calibrated()))

@@ -1,14 +1,14 @@
-"""Where a statement of the paper is false: a predictor, or two numbers of which the paper says the first is the lesser.
+"""Counterexamples to statements of the paper: a predictor, or two numbers that violate a claimed inequality.
 
     cdl_beyond_ece         Lemma 2.13, CDL ≤ ECE
     smcal_beyond_dtc       Lemma 2.17, smCal ≤ DTC
     gaussian_not_private   Lemma 3.4, the privacy of its Gaussian noise
-    gaussian_cut_off       the proof of Lemma 3.4, how much of the noise is cut off
-    tv_beyond_density      Lemma A.3, for noise that is monotone on either side, but not around its mode
+    gaussian_cut_off       the proof of Lemma 3.4, the probability of truncation
+    tv_beyond_density      Lemma A.3, for a density that is monotone on either side of 0 but not unimodal
     weak_certificate       the proof of Theorem 3.5, its dual certificate
 
-Beside them stand, in `sequences`, `floor_cells` (Corollary 4.2 with ⌊T^(1/3)⌋ cells) and `online_hard_paper` (Theorem
-4.4's claim on CDL).
+Two more are in `hard_sequences`: `floor_cells` (Corollary 4.2 with ⌊T^(1/3)⌋ cells) and `online_hard_paper` (Theorem
+4.4's claim about CDL).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scipy.special import log_ndtr, ndtr
 
 from trustcal.checking import checked_count
 from trustcal.noise import TruncatedGaussian
-from trustcal.paper.instances.instance import Answers, Instance, instance_of, refuse_outside
+from trustcal.paper.instance import Answers, Instance, instance_of, refuse_outside
 
 
 @final
 @dataclass(frozen=True)
 class Counterexample:
-    """The paper says that `less` ≤ `more`; here it is not."""
+    """Two numbers with `less` > `more`, although the paper claims `less` ≤ `more`."""
 
     statement: str
     less: float
@@ -35,9 +35,21 @@ class Counterexample:
 
 
 def smcal_beyond_dtc(d: float, h: float) -> Instance:
-    """Lemma 2.17's right inequality, smCal ≤ DTC, is false here: the ratio is 2 − d − h, for d + h ≤ 1/2.
+    """Lemma 2.17 claims smCal ≤ DTC; here smCal/DTC = 2 − d − h.
 
     Zeros are predicted d, and the ones that would make d calibrated are predicted d + h.
+
+    Parameters
+    ----------
+    d : float
+        The reference's prediction, in (0, 1/2].
+    h : float
+        The distance by which the ones are moved, in (0, 1/2 − d].
+
+    Returns
+    -------
+    Instance
+        With DTC = d·h and smCal = d·h·(2 − d − h).
 
     >>> known = smcal_beyond_dtc(0.1, 0.1).answers
     >>> round(known.smcal / known.dtc, 12)
@@ -50,7 +62,17 @@ def smcal_beyond_dtc(d: float, h: float) -> Instance:
 
 
 def cdl_beyond_ece(bias: float) -> Instance:
-    """Lemma 2.13, CDL ≤ ECE, is false here: always 1/2, of outcomes that come with 1/2 + bias, makes CDL = 2·ECE.
+    """Lemma 2.13 claims CDL ≤ ECE; here CDL = 2·ECE.  The prediction is always 1/2, the base rate 1/2 + bias.
+
+    Parameters
+    ----------
+    bias : float
+        The base rate minus 1/2, in (0, 1/2].
+
+    Returns
+    -------
+    Instance
+        With DTC = smCal = ECE = bias and CDL = 2·bias.
 
     >>> known = cdl_beyond_ece(0.125).answers
     >>> known.ece, known.cdl
@@ -64,9 +86,19 @@ def cdl_beyond_ece(bias: float) -> Instance:
 def gaussian_not_private(eps: float) -> Counterexample:
     """Lemma 3.4: truncated N(0, σ²), σ² = 2·eps·ln(1.25/√eps), is (γ, √eps)-private with 1 − exp(−γ·eps) ≤ 2√eps.
 
-    Take the largest γ that this allows, q and q' = 1/2 ∓ γσ², and the event M ≤ q.  It has about probability 1/2 under
-    M(q), while the normal densities there differ by the factor exp(γ|q − q'|) just at q and by less on the left.  The
-    distance shrinks with eps, so no small eps is safe; eps ≤ 1/1000.
+    Take the largest γ that this allows, q and q' = 1/2 ∓ γσ², and the event M ≤ q.  Its probability under M(q) is
+    about 1/2, while the ratio of the two normal densities is exp(γ|q − q'|) only at q, and smaller to its left.  The
+    distance shrinks with eps, so the statement fails for every small eps.
+
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, in (0, 1/1000].
+
+    Returns
+    -------
+    Counterexample
+        Both sides of the definition of privacy for that event.
 
     >>> found = gaussian_not_private(1e-4)
     >>> round(found.less, 6), found.more < 0.05
@@ -88,7 +120,17 @@ def gaussian_not_private(eps: float) -> Counterexample:
 
 
 def gaussian_cut_off(eps: float) -> Counterexample:
-    """The proof of Lemma 3.4: of the noise at most exp(−1/(4√eps)) is cut off.  At q = 0 one half is; eps ≤ 1/10.
+    """The proof of Lemma 3.4: at most exp(−1/(4√eps)) of the noise is truncated.  At q = 0 one half is.
+
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, in (0, 1/10].
+
+    Returns
+    -------
+    Counterexample
+        The truncated mass at q = 0, and the claimed bound.
 
     >>> found = gaussian_cut_off(0.01)
     >>> round(found.less, 4), round(found.more, 4)
@@ -100,12 +142,22 @@ def gaussian_cut_off(eps: float) -> Counterexample:
 
 
 def tv_beyond_density(cells: int) -> Counterexample:
-    """Lemma A.3: TV(M(b), M(q)) ≤ (the largest density)·|b − q| for noise that is monotone on x < 0 and on x ≥ 0.
+    """Lemma A.3: TV(M(b), M(q)) ≤ max density · |b − q| for noise with a density monotone on x < 0 and on x ≥ 0.
 
-    It is true of densities that fall away from 0 (docs, Theorem 17).  But let Y be uniform on [−1, −1/N) ∪ [0, 1/N), N
-    the number of cells: a density that falls on either side, with a hole before 0.  Truncated to [0, 1], M(1 − 2/N) is
-    uniform on N − 2 cells and M(1 − 1/N) on N − 1, and where one has its hole and its last cell the other has none or
-    both.  TV = 2/(N − 1), and the bound is 1/(N − 2): the ratio tends to 2.
+    This holds for densities that decrease away from 0 (docs/theory.md, Theorem 17).  But let Y be uniform on [−1, −1/N)
+    ∪ [0, 1/N): a density that decreases on either side, with a gap just below 0.  Truncated to [0, 1], M(1 − 2/N) is
+    uniform on N − 2 intervals of length 1/N and M(1 − 1/N) on N − 1 of them.  TV = 2/(N − 1), and the bound is
+    1/(N − 2): the ratio tends to 2.
+
+    Parameters
+    ----------
+    cells : int
+        N, at least 4.
+
+    Returns
+    -------
+    Counterexample
+        The total variation distance, and the claimed bound.
 
     >>> found = tv_beyond_density(4)
     >>> round(found.less / found.more, 12)
@@ -116,12 +168,21 @@ def tv_beyond_density(cells: int) -> Counterexample:
 
 
 def weak_certificate(eps: float) -> Counterexample:
-    """The proof of Theorem 3.5: its dual certificate s(b) = ±2√eps/(1 + 2√eps) shows that DTC ≥ eps.
+    """The proof of Theorem 3.5 claims that the dual certificate s(b) = ±2√eps/(1 + 2√eps) proves DTC ≥ eps.
 
-    The paper takes r(1/2 − √eps, 1) for √eps; but just above 1/2, where s is negative, the constraint asks for
-    2·eps/(1 + 2√eps), and the certificate is worth less than 0.  `weak_certificate(eps).more` is its worth.  The claim,
-    DTC = eps, is true: with s(b) = (1/2 − b)/(1 − b) on [1/2 − √eps, 1/2], constant below and odd around 1/2, the same
-    r are feasible.
+    The paper takes r(1/2 − √eps, 1) = √eps.  But just above 1/2, where s is negative, the constraint requires
+    2·eps/(1 + 2√eps), and the certificate's value is negative.  The claim DTC = eps is true: s(b) = (1/2 − b)/(1 − b)
+    on [1/2 − √eps, 1/2], constant below and odd around 1/2, makes the same r feasible.
+
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, in (0, 1/4].
+
+    Returns
+    -------
+    Counterexample
+        eps, and the value of the certificate.
 
     >>> round(weak_certificate(0.01).more, 12)
     -0.028333333333

@@ -1,4 +1,4 @@
-"""Section 4, Appendix B and the discussion: predictions that come one at a time."""
+"""Claims of Section 4, Appendix B and the discussion: the online setting."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from trustcal.measures.decision import cdl, ece
 from trustcal.measures.kernel_smoothing import smece
 from trustcal.measures.transport import dtc
 from trustcal.noise import TruncatedGaussian, TruncatedLaplace, UniformNoise
-from trustcal.paper.claims.claim import ROUNDING, Claim, couplings, predictors
-from trustcal.paper.instances.instance import law_of
+from trustcal.paper.claim import ROUNDING, Claim, couplings, predictors
+from trustcal.paper.instance import law_of
 from trustcal.predictor import Predictor
 from trustcal.smoothing import OnlineSmoother
 
@@ -45,8 +45,9 @@ def theorem_4_1(rng: np.random.Generator) -> Claim:
     excess = {name: (1 / m + np.sqrt(m / t)) * root / 2 for name, m in (("⌊⌋", floor), ("⌈⌉", ceiling))}
     worst = 0.0
     for pair in couplings(rng, 10):
-        row = rng.choice(len(pair.mass), _HORIZON, p=pair.mass)
-        q, y = pair.q[row], pair.y[row]
+        both = pair.coupling
+        row = rng.choice(len(both.mass), _HORIZON, p=both.mass)
+        q, y = both.p[row], both.y[row]
         eps = max(dtc(Predictor.from_samples(y, q)), 1e-6)
         noise = UniformNoise.for_distance(eps, "ece")
         reached = []
@@ -85,7 +86,7 @@ def corollary_4_2(_: np.random.Generator) -> Claim:
 
 
 def lemma_4_3(_: np.random.Generator) -> Claim:
-    """What post-processing makes of a forecaster with distance to calibration 2/√T + 1/T."""
+    """Post-processing of a forecaster with distance to calibration 2/√T + 1/T."""
     rates: dict[str, list[float]] = {"Laplace": [], "Gaussian": []}
     for horizon in (10**6, 10**9, 10**12):
         eps = 2 / sqrt(horizon) + 1 / horizon
@@ -125,7 +126,7 @@ def theorem_4_4_ece(_: np.random.Generator) -> Claim:
 
 
 def theorem_4_4_cdl(_: np.random.Generator) -> Claim:
-    """The lower bound of the online setting, for CDL: false of the paper's two sequences."""
+    """The lower bound of the online setting for CDL, which fails for the paper's two sequences."""
     s, v = sqrt(_EPS), lower_online_cdl_game(_EPS).value
     low, high, other = 0.5 - s - _EPS, 0.5 - s / 2 + _EPS, 0.5 + s / 2 - _EPS
     grid = np.linspace(low, high, 4001)[1:]
@@ -146,7 +147,7 @@ def theorem_4_4_cdl(_: np.random.Generator) -> Claim:
 
 
 def corollary_4_5(_: np.random.Generator) -> Claim:
-    """One decision maker, who may respond softly."""
+    """One decision maker, who may randomise."""
     h = (_EPS + root_gap(_EPS)) / 2
     least = np.inf
     for rate in np.concatenate([[0.0], np.logspace(-1, 3, 40)]):
@@ -169,7 +170,7 @@ def corollary_4_5(_: np.random.Generator) -> Claim:
 
 
 def lipschitz_bias(rng: np.random.Generator) -> Claim:
-    """The discussion: where the bias is 1-Lipschitz."""
+    """The discussion: predictors with 1-Lipschitz bias."""
     worst = 0.0
     for q in predictors(rng, 200):
         a, b = rng.uniform(0, 1, 2)
@@ -214,7 +215,7 @@ def _improved(sign: int, h: float) -> Predictor:
 
 
 def _answered(first: float, second: float, places: ArrayLike, shares: ArrayLike = (1.0,)) -> Predictor:
-    """Half of the rounds are answered at random places, of outcomes with the first frequency; the rest calibrated."""
+    """The first half is answered at random from `places`, the second half calibrated, with these frequencies."""
     p = np.append(np.asarray(places, dtype=np.float64), second)
     mass = np.append(np.asarray(shares, dtype=np.float64) / 2, 0.5)
     frequency = np.append(np.full(len(p) - 1, first), second)

@@ -1,8 +1,8 @@
-"""Sequences for the online setting: pairs that look alike for half of the time, and one that breaks Corollary 4.2.
+"""Hard sequences for the online setting: pairs with the same first half, and a counterexample to Corollary 4.2.
 
-An algorithm that sees no outcomes answers both sequences of a pair alike until they part, and so does badly on one.
-Counts of outcomes are whole numbers; each function says what it does where they would not be.  Within a stretch of
-equal frequency the order of outcomes is random, by a seed: the theorems are about the mean over orders.
+An algorithm that sees no outcomes answers both sequences of a pair alike until they diverge, and so does badly on one.
+Counts of outcomes must be whole numbers; each function says how it ensures that.  Within a stretch of equal frequency
+the order of outcomes is random, from a seed: the theorems are about the mean over orders.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from trustcal.checking import checked_count, generator
 from trustcal.guarantees import lower_online_cdl_game, lower_online_ece_paper
 from trustcal.guarantees.bound import root_gap
 from trustcal.guarantees.lower import PAPER_ONLINE_LIMIT
-from trustcal.paper.instances.instance import refuse_outside
+from trustcal.paper.instance import refuse_outside
 from trustcal.predictor import Predictor
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """Predictions and outcomes, round by round."""
+    """Predictions and outcomes of consecutive rounds."""
 
     predictions: NDArray[np.float64]
     outcomes: NDArray[np.int8]
 
     @property
     def predictor(self) -> Predictor:
-        """The rounds as a law, uniformly weighted."""
+        """The empirical distribution of the rounds."""
         return Predictor.from_samples(self.outcomes, self.predictions)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SequencePair:
-    """Two sequences whose predictions agree in the first `shared` rounds, and what that costs.
+    """Two sequences whose predictions agree in the first `shared` rounds, and the resulting lower bounds.
 
-    `ece`, `cdl` and `swap_regret` (of the umbrella problem) are the values of the game: the least that an algorithm
-    which sees no outcomes can have at most on both, as the rounds become many.
+    `ece`, `cdl` and `swap_regret` (of the umbrella problem) are the values of the game: the smallest error that an
+    algorithm which sees no outcomes can guarantee on both, as the number of rounds grows.
     """
 
     one: Sequence
@@ -56,11 +56,24 @@ class SequencePair:
 
 
 def online_hard(eps: float, horizon: int, rng: np.random.Generator | int = 0) -> SequencePair:
-    """The pair of Theorem 21, sharper than Theorem 4.4's: 1/2 is said first, then 1/2 + 2h, or 1/2 − 2h.
+    """The pair of Theorem 21, sharper than Theorem 4.4's: predictions 1/2 first, then 1/2 + 2h or 1/2 − 2h.
 
-    Outcomes come with the frequency 1/2 + h throughout, or 1/2 − h.  h is the largest for which the counts are whole
-    and the distance, 2h²/(1 + 2h), is at most eps ≤ 1/12; `eps` of the result is that distance.  Nobody can have less
-    than h/2 of ECE, of CDL and of swap regret on both.
+    The frequency of ones is 1/2 + h throughout, or 1/2 − h.  h is the largest value for which the counts are whole and
+    the distance 2h²/(1 + 2h) is at most eps.  On one of the two, ECE, CDL and swap regret are at least h/2.
+
+    Parameters
+    ----------
+    eps : float
+        Largest distance to calibration, in (0, 1/12].
+    horizon : int
+        Number of rounds, even.
+    rng : Generator or int, default 0
+        Source of the order of outcomes.
+
+    Returns
+    -------
+    SequencePair
+        Its `eps` is the distance 2h²/(1 + 2h).  O(horizon).
 
     >>> pair = online_hard(1 / 12, 1000)
     >>> pair.cdl, pair.one.predictor.p, pair.one.predictor.p_hat
@@ -84,12 +97,25 @@ def online_hard(eps: float, horizon: int, rng: np.random.Generator | int = 0) ->
 
 
 def online_hard_paper(eps: float, horizon: int, rng: np.random.Generator | int = 0) -> SequencePair:
-    """The paper's pair (Theorem 4.4), with s = √eps, eps ≤ 1 − √3/2.
+    """The paper's pair (Theorem 4.4), with s = √eps.
 
-    One sequence says 1/2 − s and then 1/2 + s, where outcomes come with frequencies 1/2 ∓ (s/2 − eps); the other says
-    1/2 − s throughout, of frequency 1/2 − s − eps.  The value of the game for ECE is the √eps/8 + eps/2 of the theorem;
-    that for CDL is smaller (Theorem 22), against what the theorem says.  Counts that are not whole are refused; with
-    eps = 1/k² any multiple of 4k² rounds will do.
+    One sequence predicts 1/2 − s and then 1/2 + s, with frequencies of ones 1/2 ∓ (s/2 − eps).  The other predicts
+    1/2 − s throughout, with frequency 1/2 − s − eps.  The value of the game for ECE is the theorem's √eps/8 + eps/2;
+    that for CDL is smaller (Theorem 22), contrary to the theorem.
+
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, in (0, 1 − √3/2].
+    horizon : int
+        Number of rounds for which all counts are whole: with eps = 1/k², a multiple of 4k².
+    rng : Generator or int, default 0
+        Source of the order of outcomes.
+
+    Returns
+    -------
+    SequencePair
+        Without a value for swap regret.  O(horizon).
 
     >>> pair = online_hard_paper(0.01, 400)
     >>> round(pair.ece, 6), round(pair.cdl, 6), pair.other.predictor.p_hat
@@ -118,10 +144,15 @@ def online_hard_paper(eps: float, horizon: int, rng: np.random.Generator | int =
 
 
 def floor_cells() -> Sequence:
-    """Corollary 4.2 is false with ⌊T^(1/3)⌋ cells here: T = 26, always 25/26, of which 25 come true.
+    """A counterexample to Corollary 4.2 with ⌊T^(1/3)⌋ cells: T = 26 predictions of 25/26, 25 of which come true.
 
-    The sequence is calibrated, and so needs next to no noise; but on 2 cells the answer is 1/2, and the CDL is 24/26 =
-    0.923 against 2·T^(−1/3) = 0.675.
+    The sequence is calibrated, so it needs almost no noise.  But on 2 cells the answer is 1/2, and the CDL is 24/26 =
+    0.923, above 2·T^(−1/3) = 0.675.
+
+    Returns
+    -------
+    Sequence
+        26 rounds.
 
     >>> len(floor_cells().predictions), int(floor_cells().outcomes.sum())
     (26, 25)
@@ -133,7 +164,7 @@ def floor_cells() -> Sequence:
 
 def _half(horizon: int) -> int:
     if checked_count("horizon", horizon, 2) % 2:
-        raise ValueError(f"horizon must be even, since the sequences part half-way, not {horizon!r}.")
+        raise ValueError(f"horizon must be even, since the sequences diverge half-way, not {horizon!r}.")
     return horizon // 2
 
 

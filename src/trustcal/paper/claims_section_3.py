@@ -1,7 +1,8 @@
-"""Section 3 and Appendix A: post-processing one predictor."""
+"""Claims of Section 3 and Appendix A: the batch setting."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import exp, expm1, log, pi, sqrt
 
 import numpy as np
@@ -20,14 +21,15 @@ from trustcal.guarantees import (
 from trustcal.measures.decision import cdl, decision_loss, ece
 from trustcal.measures.transport import dtc
 from trustcal.noise import Noise, TruncatedGaussian, TruncatedLaplace, UniformNoise
-from trustcal.paper.claims.claim import ROUNDING, Claim, FloatArray, couplings
-from trustcal.paper.instances import Instance, batch_hard, batch_hardest, rain
+from trustcal.paper.claim import ROUNDING, Claim, couplings
+from trustcal.paper.examples import batch_hard, batch_hardest, rain
+from trustcal.paper.instance import FloatArray, Instance
 from trustcal.predictor import Predictor
 from trustcal.smoothing import smooth
 
 _CELLS = 500
 _GRID = 1 / _CELLS
-"""What cells of this width, each at its middle, may add to a decision loss (Theorem 19)."""
+"""The discretisation error of a decision loss on these cells (Theorem 19)."""
 _SWEEP = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 
 
@@ -54,9 +56,7 @@ def lemma_3_2(rng: np.random.Generator) -> Claim:
 def lemma_3_3(rng: np.random.Generator) -> Claim:
     """From the noised reference to the noised predictor."""
     error, loss = 0.0, 0.0
-    for pair in couplings(rng, 60):
-        noise = TruncatedLaplace(float(rng.uniform(0.02, 0.5)))
-        tv = float(pair.mass @ noise.tv(pair.b, pair.q))
+    for pair, noise, tv in _laplace_couplings(rng, 60):
         more = ece(smooth(pair.predictor, noise)) - ece(smooth(pair.reference, noise))
         one, other = (smooth(law, noise, _CELLS, "middle") for law in (pair.predictor, pair.reference))
         error, loss = max(error, more / tv), max(loss, decision_loss(one, other) / tv)
@@ -73,9 +73,7 @@ def lemma_3_3(rng: np.random.Generator) -> Claim:
 def lemma_a_2(rng: np.random.Generator) -> Claim:
     """Total variation from privacy."""
     paper, ours = 0.0, 0.0
-    for pair in couplings(rng, 300):
-        noise = TruncatedLaplace(float(rng.uniform(0.02, 0.5)))
-        tv = float(pair.mass @ noise.tv(pair.b, pair.q))
+    for pair, noise, tv in _laplace_couplings(rng, 300):
         paper = max(paper, tv / total_variation_paper(noise.privacy(), 0.0, pair.eps).value)
         ours = max(ours, tv / total_variation(noise.privacy(), 0.0, pair.eps).value)
     return Claim(
@@ -260,6 +258,13 @@ def benchmark(_: np.random.Generator) -> Claim:
     )
 
 
+def _laplace_couplings(rng: np.random.Generator, count: int) -> Iterator[tuple[Instance, TruncatedLaplace, float]]:
+    """Random couplings, each with Laplace noise and the expected total variation distance after it."""
+    for pair in couplings(rng, count):
+        noise, both = TruncatedLaplace(float(rng.uniform(0.02, 0.5))), pair.coupling
+        yield pair, noise, float(both.mass @ noise.tv(both.b, both.p))
+
+
 def _decision_loss(q: Predictor, noise: Noise, reference: Predictor) -> float:
     return decision_loss(smooth(q, noise, _CELLS, "middle"), reference)
 
@@ -277,7 +282,7 @@ def _tv_ratio(f: FloatArray, b: float, q: float, cells: int) -> float:
 
 
 def _unavoidable(instance: Instance) -> tuple[float, float]:
-    """The distance to calibration, and what the best post-processing loses to the reference at the umbrella."""
+    """The distance to calibration, and the umbrella loss of the best post-processing against the reference."""
     best = umbrella().value(instance.predictor.calibrated())
     return dtc(instance.predictor), umbrella().value(instance.reference) - best
 

@@ -1,0 +1,63 @@
+"""All guarantees at one distance to calibration, the paper's beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, final
+
+from trustcal.guarantees.batch import batch_cdl_paper, batch_decision_loss_paper, batch_ece_paper
+from trustcal.guarantees.bound import Bound
+from trustcal.guarantees.choice import NoiseChoice, choices
+from trustcal.guarantees.online import online_cdl_paper, online_ece_paper
+from trustcal.noise import Target, TruncatedLaplace
+
+_BATCH: Final[dict[Target, Callable[[TruncatedLaplace, float], Bound]]] = {
+    "ece": batch_ece_paper,
+    "cdl": batch_cdl_paper,
+    "decision_loss": batch_decision_loss_paper,
+}
+_ONLINE: Final[dict[Target, Callable[[TruncatedLaplace, float, int], Bound]]] = {
+    "ece": online_ece_paper,
+    "cdl": online_cdl_paper,
+}
+
+
+@final
+@dataclass(frozen=True)
+class BoundTable:
+    """What each noise guarantees at a distance to calibration, best first, and the paper's guarantee."""
+
+    eps: float
+    choices: tuple[NoiseChoice, ...]
+    paper: Bound
+    """For the paper's Laplace noise, as stated there."""
+
+
+def bounds(eps: float, target: Target | None = None, horizon: int | None = None) -> BoundTable:
+    """What each noise guarantees for predictions within eps of calibration, and what no method can beat.
+
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, in (0, 1].
+    target : {"ece", "cdl", "decision_loss"}, optional
+        The error to bound.  Default "decision_loss"; with a horizon "cdl".
+    horizon : int, optional
+        Number of rounds, for the online setting.
+
+    Returns
+    -------
+    BoundTable
+        The choices of `choices(eps, target, horizon)`, and the paper's bound.  O(1).
+
+    Examples
+    --------
+    >>> table = bounds(0.0002)
+    >>> print(table.choices[0].guarantee, "|", table.paper)
+    decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1) | decision loss ≤ 0.119205 (Theorem 3.1)
+    """
+    chosen: Target = target or ("decision_loss" if horizon is None else "cdl")
+    found, laplace = choices(eps, chosen, horizon), TruncatedLaplace.paper(eps)
+    paper = _BATCH[chosen](laplace, eps) if horizon is None else _ONLINE[chosen](laplace, eps, horizon)
+    return BoundTable(eps, found, paper)
