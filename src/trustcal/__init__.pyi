@@ -1,0 +1,52 @@
+from . import (
+    estimators as estimators,
+    forecasters as forecasters,
+    guarantees as guarantees,
+    inference as inference,
+    paper as paper,
+)
+from .auditing import Audit as Audit, audit as audit
+from .decisions import DecisionProblem as DecisionProblem, threshold as threshold, umbrella as umbrella
+from .measures.continuous import (
+    smcal as smcal,
+    smcal_witness as smcal_witness,
+    ssce as ssce,
+    ssce_estimate as ssce_estimate,
+)
+from .measures.decision import (
+    cdl as cdl,
+    cdl_witness as cdl_witness,
+    decision_loss as decision_loss,
+    decision_loss_witness as decision_loss_witness,
+    distance as distance,
+    ece as ece,
+    ucal as ucal,
+)
+from .measures.kernel_smoothing import smece as smece, smece_curve as smece_curve
+from .measures.rounding import rounding_effect as rounding_effect
+from .measures.scores import auc as auc, brier as brier, log_loss as log_loss
+from .measures.transport import dtc as dtc, dtc_witness as dtc_witness
+from .monitoring import Monitor as Monitor, watch as watch
+from .noise import (
+    ClampedGaussian as ClampedGaussian,
+    ClampedLaplace as ClampedLaplace,
+    RandomRounding as RandomRounding,
+    TruncatedGaussian as TruncatedGaussian,
+    TruncatedLaplace as TruncatedLaplace,
+    UniformNoise as UniformNoise,
+)
+from .predictor import Predictor as Predictor
+from .reading import read as read
+from .remedies import Comparison as Comparison, compare as compare
+from .rewriting import fix_file as fix_file, perturb_frame as perturb_frame
+from .smoothing import (
+    OnlineSmoother as OnlineSmoother,
+    SmoothedPredictor as SmoothedPredictor,
+    WorstReference as WorstReference,
+    perturb as perturb,
+    smooth as smooth,
+    worst_reference as worst_reference,
+)
+
+__all__: list[str]
+__version__: str
