@@ -56,12 +56,12 @@ NUMBERS: list[Callable[[Any], object]] = [
     lambda x: tc.guarantees.batch_cdl(NOISE, x), tc.guarantees.best_noise, tc.guarantees.lower_online_cdl,
     tc.guarantees.lipschitz_ece, lambda x: tc.guarantees.total_variation(x, 0, 0.1),
     lambda x: tc.guarantees.total_variation(1, x, 0.1), lambda x: tc.guarantees.batch_ece_split(NOISE, x, 0.1),
-    tc.paper.instances.rain, tc.paper.instances.batch_hard, lambda x: tc.paper.instances.online_hard(x, 100),
-    lambda x: tc.paper.instances.private_pair(x, 0, 0.1),
+    tc.paper.rain, tc.paper.batch_hard, lambda x: tc.paper.online_hard(x, 100),
+    lambda x: tc.paper.private_pair(x, 0, 0.1),
 ]  # fmt: skip
 COUNTS: list[Callable[[Any], object]] = [
     lambda x: tc.OnlineSmoother(NOISE, horizon=x or 0), lambda x: tc.Monitor(window=x or 0), Q.on_grid, Q.coarsen,
-    lambda x: tc.guarantees.online_ece(NOISE, 0.1, x), lambda x: tc.paper.instances.online_hard(0.1, x),
+    lambda x: tc.guarantees.online_ece(NOISE, 0.1, x), lambda x: tc.paper.online_hard(0.1, x),
     lambda x: tc.compare(ROWS, folds=x, rng=0), lambda x: tc.ssce(ROWS, samples=x, rng=0),
 ]  # fmt: skip
 PREDICTORS: list[Callable[[Any], object]] = [
@@ -179,7 +179,7 @@ def test_every_noise_knows_that_nothing_lies_outside(noise: Any) -> None:
 @pytest.mark.parametrize("wrong", NO_SEEDS, ids=lambda wrong: type(wrong).__name__)
 def test_a_generator_or_a_seed(wrong: object) -> None:
     for call in (generator, lambda x: NOISE.sample(0.5, x), lambda x: tc.audit(Q, rng=x),
-                 lambda x: tc.ssce(ROWS, rng=x), lambda x: tc.paper.instances.online_hard(0.01, 100, x),
+                 lambda x: tc.ssce(ROWS, rng=x), lambda x: tc.paper.online_hard(0.01, 100, x),
                  lambda x: tc.compare(ROWS, rng=x)):  # fmt: skip
         with pytest.raises(ValueError, match="rng must be a numpy Generator or a seed"):
             call(wrong)
