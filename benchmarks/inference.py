@@ -29,8 +29,7 @@ from trustcal.inference import (
     smcal_lower_bound,
     smcal_upper_bound,
 )
-from trustcal.inference.rows import Design
-from trustcal.inference.simulation import drawn_values, values
+from trustcal.inference.sampler import RowSampler
 from trustcal.kernels.isotonic import smooth_error
 from trustcal.measures.table import audited
 
@@ -90,8 +89,8 @@ def power(repetitions: int) -> Table:
     table = _table("Rejections of miscalibrated predictors of 500 rows, at 5 %", "truth", "smCal", *NAMES)
     rng = np.random.default_rng(2)
     p = np.sort(rng.random(500))
-    design = Design.of(tc.Predictor.from_samples(rng.random(500) < p, p))
-    null = drawn_values(design, design.calibrated_draw, STATISTICS, 999, rng)
+    design = RowSampler.of(tc.Predictor.from_samples(rng.random(500) < p, p))
+    null = design.simulated(design.calibrated_draw, STATISTICS, 999, rng)
     for kind, strengths in (
         (overconfident, (0.9, 0.8, 0.7)),
         (shifted, (0.1, 0.2, 0.3)),
@@ -103,7 +102,7 @@ def power(repetitions: int) -> Table:
             rejected = np.zeros(len(NAMES))
             for _ in range(repetitions):
                 q = tc.Predictor.from_samples(rng.random(500) < truth, p)
-                shown = np.array(values(design, q, STATISTICS))
+                shown = np.array(design.values(q, STATISTICS))
                 ours = (1 + (null >= shown - 1e-12).sum(axis=0)) / 1000
                 rejected += np.array([*ours, hosmer_lemeshow(q), spiegelhalter(q)]) <= 0.05
             there = tc.smcal(tc.Predictor(p, np.full(500, 1 / 500), truth / 500))
@@ -182,7 +181,7 @@ def bootstrap(repetitions: int) -> Table:
                 q = rows_of(law, 500, rng)
                 found = bootstrap_interval(q, statistic, draws=79, rng=rng)
                 ends[i] = found.lower, found.upper
-            (truth,) = values(Design.of(q), law, (statistic,))
+            (truth,) = RowSampler.of(q).values(law, (statistic,))
             covered = 100 * ((ends[:, 0] <= truth + 1e-12) & (truth <= ends[:, 1])).mean()
             lower, upper = ends.mean(axis=0)
             table.add_row(name, statistic, f"{truth:.4f}", f"{covered:.1f}", f"{lower:.4f} to {upper:.4f}")

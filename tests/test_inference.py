@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 import trustcal as tc
 from tests.strategies import samples
 from trustcal import Predictor
-from trustcal.inference import calibration_tests, inferences, rows, sampling_floor
+from trustcal.inference import calibration_tests, dtc_upper_bound, sampler, sampling_floor, uncertainties
 from trustcal.inference.floor import ece_floor, floor_of
-from trustcal.inference.rows import FINEST, Design
-from trustcal.inference.simulation import values
+from trustcal.inference.sampler import FINEST, RowSampler
+from trustcal.measures import transport
 
 ALL: tuple[str, ...] = ("smcal", "dtc", "ece", "cdl", "smece")
 
@@ -35,7 +35,7 @@ def test_mean_ece_of_one_value_is_the_binomial_mean_deviation(eighths: int, k: i
     deviation = sum(
         (comb(k, j) * p**j * (1 - p) ** (k - j) * abs(Fraction(j, k) - p) for j in range(k + 1)), Fraction(0)
     )
-    found = ece_floor(Design.of(equal_rows([float(p)], [k], [0])))
+    found = ece_floor(RowSampler.of(equal_rows([float(p)], [k], [0])))
     assert found == pytest.approx(float(deviation), rel=1e-13, abs=1e-300)
 
 
@@ -53,7 +53,7 @@ def test_mean_ece_by_enumeration_of_all_outcomes() -> None:
 @pytest.mark.parametrize("draws", [1, 2, 18, 19, 20, 38, 39, 50, 199, 200, 999])
 def test_one_more_draw_exceeds_the_quantile_once_in_twenty(draws: int) -> None:
     """By rank: each of draws + 1 different numbers is equally likely to be the one that comes last."""
-    design = Design.of(Predictor.from_samples([0, 1], [0.2, 0.7]))
+    design = RowSampler.of(Predictor.from_samples([0, 1], [0.2, 0.7]))
     numbers = np.random.default_rng(0).permutation(draws + 1).astype(float)
     exceeds = sum(
         last > floor_of(design, "smcal", np.delete(numbers, index)).quantile_95 for index, last in enumerate(numbers)
@@ -66,10 +66,10 @@ def test_floor_by_enumeration_of_all_outcomes(statistic: str) -> None:
     """Seven single rows: ECE and CDL are taken on two cells."""
     p = [0.05, 0.2, 0.35, 0.5, 0.6, 0.8, 0.9]
     q = Predictor.from_samples([0, 0, 1, 0, 1, 1, 1], p)
-    design = Design.of(q)
+    design = RowSampler.of(q)
     shown, chance = [], []
     for y in product((0, 1), repeat=7):
-        shown += values(design, Predictor.from_samples(y, p), [statistic])
+        shown += design.values(Predictor.from_samples(y, p), [statistic])
         chance.append(prod(x if one else 1 - x for x, one in zip(p, y, strict=True)))
     mean = float(np.average(shown, weights=chance))
     spread = sqrt(float(np.average((np.array(shown) - mean) ** 2, weights=chance)))
@@ -85,12 +85,12 @@ def test_floor_by_enumeration_of_all_outcomes(statistic: str) -> None:
 def test_p_value_by_enumeration_of_all_outcomes(statistic: str, counts: list[int], ones: list[int]) -> None:
     p = [0.3, 0.6]
     q = equal_rows(p, counts, ones)
-    design = Design.of(q)
-    (value,) = values(design, q, [statistic])
+    design = RowSampler.of(q)
+    (value,) = design.values(q, [statistic])
     exact = 0.0
     for j, k in product(range(counts[0] + 1), range(counts[1] + 1)):
         chance = prod(comb(n, i) * x**i * (1 - x) ** (n - i) for n, i, x in zip(counts, (j, k), p, strict=True))
-        (shown,) = values(design, equal_rows(p, counts, [j, k]), [statistic])
+        (shown,) = design.values(equal_rows(p, counts, [j, k]), [statistic])
         exact += chance * (shown >= value - 1e-12)
     exact = min(exact, 1.0)
     (found,) = calibration_tests(q, [statistic], draws=500, rng=1)
@@ -158,13 +158,13 @@ def test_impossible_outcomes_and_certain_ones(statistic: str) -> None:
 
 def test_pooled_rows_are_drawn_by_their_own_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a grid of four cells the number of ones in each is a sum of unequal coins: against its exact law."""
-    monkeypatch.setattr(rows, "FINEST", 4)
+    monkeypatch.setattr(sampler, "FINEST", 4)
     p = [0.0, 0.1, 0.2, 0.26, 0.3, 0.49, 0.5, 0.9, 1.0]
     counts = [1, 2, 1, 3, 1, 2, 1, 2, 1]
     q = equal_rows(p, counts, [0] * 9)
-    design = Design.of(q)
+    design = RowSampler.of(q)
     assert design.fine is q
-    assert design.note.startswith("9 values pooled on a grid of 4 cells")
+    assert design.note.startswith("9 values pooled on a grid of 4 bins")
     assert design.counts.tolist() == [4, 6, 1, 3]
     assert design.observed.p == pytest.approx([0.4 / 4, (3 * 0.26 + 0.3 + 0.98) / 6, 0.5, 2.8 / 3])
     draws, rng = 5000, np.random.default_rng(0)
@@ -185,9 +185,9 @@ def test_many_values_are_pooled_and_the_note_says_so() -> None:
     p = rng.random(20_000)
     q = Predictor.from_samples(rng.random(20_000) < p, p)
     smcal, ece = calibration_tests(q, ["smcal", "ece"], draws=3, rng=0)
-    assert "pooled on a grid of 16384 cells" in smcal.note
+    assert "pooled on a grid of 16384 bins" in smcal.note
     assert ece.note == ece.floor.note == smcal.note
-    moved = Design.of(q).observed.moved
+    moved = RowSampler.of(q).observed.moved
     assert 0 < moved <= 2.0**-14
     assert abs(smcal.value - tc.smcal(q)) <= 2 * moved
     assert ece.floor.cells == 27
@@ -199,20 +199,20 @@ def test_predictions_that_were_moved_are_noted() -> None:
     coarse = q.coarsen(1)
     assert calibration_tests(q, ["smcal"], draws=3, rng=0)[0].note == ""
     (test,) = calibration_tests(coarse, ["smcal"], draws=99, rng=0)
-    assert "moved before, by 5.0e-01 on average" in test.note
+    assert "predictions had been moved, by 5.0e-01 on average" in test.note
     assert test.floor.mean > 0 == sampling_floor(q, "smcal", rng=0).mean
     assert test.floor.note == test.note
 
 
 def test_rows_of_unequal_weights() -> None:
     equal = Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7], [2.0, 2.0, 2.0])
-    assert (Design.of(equal).counts.tolist(), Design.of(equal).note) == ([2, 1], "")
+    assert (RowSampler.of(equal).counts.tolist(), RowSampler.of(equal).note) == ([2, 1], "")
     singles = Predictor.from_samples([0, 1, 1], [0.2, 0.3, 0.7], [1.0, 5.0, 2.0])
-    assert (Design.of(singles).counts.tolist(), Design.of(singles).note) == ([1, 1, 1], "")
+    assert (RowSampler.of(singles).counts.tolist(), RowSampler.of(singles).note) == ([1, 1, 1], "")
     rng = np.random.default_rng(0)
     p, w = rng.integers(1, 5, 4000) / 5, rng.random(4000)
     mixed = Predictor.from_samples(rng.random(4000) < p, p, w)
-    design = Design.of(mixed)
+    design = RowSampler.of(mixed)
     assert "weights differ" in design.note
     assert mixed.effective_rows is not None
     assert design.counts.sum() == pytest.approx(mixed.effective_rows, rel=0.01)
@@ -245,13 +245,13 @@ def test_pooled_values_widen_the_intervals_of_smooth_measures() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(3 * FINEST)
     q = Predictor.from_samples(rng.random(len(p)) < p**1.1, p)
-    design = Design.of(q)
+    design = RowSampler.of(q)
     assert design.pooled
     for name, measure in (("smcal", tc.smcal), ("dtc", tc.dtc), ("smece", tc.smece)):
-        assert abs(measure(q) - measure(design.observed)) <= design.pooling(name)
-        assert 0 < design.pooling(name) < 1e-2
-    assert design.pooling("ece") == design.pooling("cdl") == 0
-    assert Design.of(q.coarsen(20)).pooling("dtc") == 0  # few values: nothing is pooled here
+        assert abs(measure(q) - measure(design.observed)) <= design.pooling_effect(name)
+        assert 0 < design.pooling_effect(name) < 1e-2
+    assert design.pooling_effect("ece") == design.pooling_effect("cdl") == 0
+    assert RowSampler.of(q.coarsen(20)).pooling_effect("dtc") == 0  # few values: nothing is pooled here
 
 
 def test_tests_and_intervals_share_their_draws() -> None:
@@ -259,20 +259,38 @@ def test_tests_and_intervals_share_their_draws() -> None:
     p = rng.random(300)
     q = Predictor.from_samples(rng.random(300) < p, p)
     names: tuple[str, ...] = ("ece", "smcal")
-    both = inferences(q, names, draws=50, rng=3)
+    both = uncertainties(q, names, draws=50, rng=3)
     tests = calibration_tests(q, names, draws=50, rng=3)
-    assert [test for test, _ in both] == list(tests)
-    for test, interval in both:
-        assert interval.statistic == test.statistic
-        assert interval.lower <= test.value <= interval.upper
+    assert [one.test for one in both] == list(tests)
+    for one in both:
+        assert one.interval.statistic == one.test.statistic == one.measure
+        assert one.interval.lower <= one.test.value == one.value <= one.interval.upper
+
+
+def test_what_is_known_is_not_measured_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The audit knows the distance to calibration; only the draws are measured."""
+    q = Predictor.from_samples([0, 1, 1, 0], [0.2, 0.2, 0.7, 0.7])
+    witness = tc.dtc_witness(q)
+    fresh = uncertainties(q, ["dtc", "ece"], draws=5, rng=3), dtc_upper_bound(q)
+    taken: list[Predictor] = []
+
+    def counted(law: Predictor) -> float:
+        taken.append(law)
+        return tc.dtc_witness(law).upper
+
+    monkeypatch.setattr(transport, "dtc", counted)
+    known = uncertainties(q, ["dtc", "ece"], draws=5, known={"dtc": witness.upper}, rng=3)
+    assert (known, dtc_upper_bound(witness)) == fresh
+    assert len(taken) == 10
+    assert all(law is not q for law in taken)
 
 
 @pytest.mark.parametrize("light", [1e-3, 1e-50, 1e-66, 1e-80, 1e-300])
 def test_rows_of_hardly_any_weight_change_nothing(light: float) -> None:
     y, p, weight = [0, 1] * 50, [0.3, 0.6] * 50, [1.0, 2.0] * 50
-    without = Design.of(Predictor.from_samples(y, p, weight))
+    without = RowSampler.of(Predictor.from_samples(y, p, weight))
     q = Predictor.from_samples([*y, 1, 0], [*p, 0.2, 0.7], [*weight, light, light])
-    assert Design.of(q).counts.tolist() == [1, *without.counts.tolist(), 1]
+    assert RowSampler.of(q).counts.tolist() == [1, *without.counts.tolist(), 1]
     assert sampling_floor(q, "smcal", draws=20, rng=0).mean == pytest.approx(
         sampling_floor(Predictor.from_samples(y, p, weight), "smcal", draws=20, rng=0).mean, rel=0.5
     )
@@ -293,4 +311,7 @@ def test_what_values_are_worth(weights: list[float], part: float) -> None:
         else:
             high = c
     exact = high * q.mass
-    assert (np.abs(rows._worth(q) - np.maximum(1, np.floor(exact))) <= (np.abs(exact - np.rint(exact)) < 1e-6)).all()
+    assert (
+        np.abs(sampler._effective_counts(q, sampler.sample_size(q)) - np.maximum(1, np.floor(exact)))
+        <= (np.abs(exact - np.rint(exact)) < 1e-6)
+    ).all()

@@ -22,7 +22,7 @@ from trustcal.inference import (
     smcal_upper_bound,
 )
 from trustcal.inference.confidence import _bennett, _largest_mean, _relative_entropy
-from trustcal.inference.rows import Design
+from trustcal.inference.sampler import RowSampler
 
 
 def rows(n: int, ones: int, p: float) -> Predictor:
@@ -119,7 +119,7 @@ def test_predictions_that_were_moved_cost_what_they_moved() -> None:
     coarse = q.on_grid(10)
     assert dtc_upper_bound(coarse).upper >= tc.dtc(coarse) + coarse.moved
     assert smcal_upper_bound(coarse).upper >= tc.smcal(coarse) + 2 * coarse.moved
-    with pytest.raises(ValueError, match=r"needs predictions as they were said.*before it was rounded"):
+    with pytest.raises(ValueError, match=r"needs the original predictions.*before it was rounded"):
         smcal_lower_bound(coarse, rng=0)
 
 
@@ -158,7 +158,7 @@ def test_weights_are_not_called_rigorous() -> None:
     assert bound.upper - bound.estimate == pytest.approx(sqrt(2 * log(20) / q.effective_rows), abs=1e-9)
     assert not bound.rigorous
     assert "Hoeffding" in bound.method
-    with pytest.raises(ValueError, match="rows that count alike"):
+    with pytest.raises(ValueError, match="rows of equal weight"):
         smcal_lower_bound(q, rng=0)
 
 
@@ -186,7 +186,7 @@ def test_bootstrap_holds_its_estimate_and_repeats(
 
 def test_bootstrap_draws_rows_of_the_rows() -> None:
     q = Predictor.from_samples([0, 1, 1, 1, 0, 0, 1, 1, 1, 1], [0.2] * 4 + [0.6] * 6)
-    design, rng, draws = Design.of(q), np.random.default_rng(0), 2000
+    design, rng, draws = RowSampler.of(q), np.random.default_rng(0), 2000
     total = np.zeros(4)
     for _ in range(draws):
         drawn = design.resampled(rng)

@@ -105,3 +105,21 @@ def checked_count(name: str, value: object, least: int = 1, most: int = 2**63 - 
 def checked_cells(cells: object) -> int:
     """A number of cells: so many that floats still tell them apart, or a refusal."""
     return checked_count("cells", cells, most=2**53)
+
+
+def checked_confidence(confidence: object) -> float:
+    """A confidence level, strictly between 0 and 1."""
+    if not 0 < as_number(confidence) < 1:
+        raise ValueError(f"confidence must lie strictly between 0 and 1, such as 0.95, not {confidence!r}.")
+    return as_number(confidence)
+
+
+def checked_names(name: str, given: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
+    """At least one name, all of them known."""
+    names, possible = tuple(given), tuple(known)
+    wrong = [one for one in names if one not in possible]
+    if wrong or not names:
+        raise ValueError(
+            f"{name} must be among {', '.join(possible)}, but got {', '.join(map(repr, wrong)) or 'none'}."
+        )
+    return names

@@ -12,7 +12,6 @@ from trustcal.auditing.numbers import (
     ProblemLoss,
     Read,
     ThresholdLoss,
-    Uncertainty,
     WorstCase,
 )
 from trustcal.auditing.record import Audit
@@ -33,7 +32,6 @@ __all__ = [
     "ProblemLoss",
     "Read",
     "ThresholdLoss",
-    "Uncertainty",
     "WorstCase",
     "audit",
     "failures",

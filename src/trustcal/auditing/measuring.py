@@ -24,11 +24,12 @@ from trustcal.auditing.record import Audit
 from trustcal.checking import checked_count, generator, refuse_other
 from trustcal.decisions import DecisionProblem, checked_problem, threshold
 from trustcal.guarantees.choice import best_noise
+from trustcal.inference import uncertainties
 from trustcal.measures.continuous import smcal
 from trustcal.measures.decision import DecisionWitness, cdl_witness, ece
 from trustcal.measures.kernel_smoothing import smece
 from trustcal.measures.pooling import pooled
-from trustcal.measures.transport import dtc, dtc_witness
+from trustcal.measures.transport import DtcWitness, dtc, dtc_witness
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor
@@ -84,7 +85,7 @@ def audit(
         "ece": ece(measured),
         "cdl": witness.value,
     }
-    chance = _inference(q, shown, cells, draws, random)
+    chance = _inference(distance, shown, cells, draws, random)
     promise, noise = _guarantee(distance.upper, chance)
     return Audit(
         rows=q.rows,
@@ -142,14 +143,14 @@ def _mean(q: Predictor) -> float:
 
 
 def _inference(
-    q: Predictor, shown: Mapping[str, float], cells: int | None, draws: int, rng: np.random.Generator
+    distance: DtcWitness, shown: Mapping[str, float], cells: int | None, draws: int, rng: np.random.Generator
 ) -> Inference | None:
     """What rows can tell, if it was asked for; a known law is what it is."""
-    if draws == 0 or q.rows is None:
+    if draws == 0 or distance.predictor.rows is None:
         return None
     from trustcal.auditing.chance import inference
 
-    return inference(q, shown, cells, draws, rng)
+    return inference(distance, shown, cells, draws, rng)
 
 
 def _guarantee(distance: float, chance: Inference | None) -> tuple[Guarantee | None, Noise | None]:
@@ -173,7 +174,10 @@ def _guarantee(distance: float, chance: Inference | None) -> tuple[Guarantee | N
 def _group(name: str, q: Predictor, cells: int | None, draws: int, rng: np.random.Generator) -> Group:
     measured, bins = pooled(q, cells)
     witness = cdl_witness(measured)
-    known = _inference(q, {"cdl": witness.value}, cells, draws, rng)
+    known = None
+    if draws and q.rows is not None:
+        shown = {"cdl": witness.value}
+        (known,) = uncertainties(q, shown, draws=draws, cells=cells, known=shown, rng=rng)
     return Group(
         name=name,
         rows=q.rows,
@@ -184,7 +188,7 @@ def _group(name: str, q: Predictor, cells: int | None, draws: int, rng: np.rando
         ece=ece(measured),
         cdl=witness.value,
         worst_threshold=_worst_threshold(measured, witness),
-        uncertainty=None if known is None else known.measures[0],
+        uncertainty=known,
     )
 
 

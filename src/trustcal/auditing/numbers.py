@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from trustcal.inference import Uncertainty
+
 
 @final
 @dataclass(frozen=True)
@@ -51,32 +53,6 @@ class ProblemLoss:
     """What it loses against the best use of the same predictions, in the user's units."""
     stakes: float
     """The payoff range: swap_regret / stakes is at most the CDL."""
-
-
-@final
-@dataclass(frozen=True)
-class Uncertainty:
-    """How far a measure can be trusted: its interval, and what perfect calibration would show on as many rows."""
-
-    measure: str
-    """dtc, smcal, smece, ece or cdl."""
-    value: float
-    """The measure on these rows."""
-    lower: float
-    """The lower end of the interval for the law behind the rows."""
-    upper: float
-    """The upper end."""
-    floor: float
-    """The mean of the measure where the predictions are right and only chance speaks."""
-    floor_upper: float
-    """What chance alone exceeds with probability 1 − level."""
-    p_value: float
-    """How probable chance alone is to show at least `value`."""
-
-    @property
-    def excess(self) -> float:
-        """What is above the floor: value − floor, or 0."""
-        return max(0.0, self.value - self.floor)
 
 
 @final

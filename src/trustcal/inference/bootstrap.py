@@ -6,35 +6,35 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trustcal.checking import checked_count, generator
-from trustcal.inference.rows import Design
-from trustcal.inference.simulation import (
-    FloatArray,
-    checked_confidence,
-    checked_statistics,
-    drawn_values,
-    values,
-)
-from trustcal.measures.table import MEASURES
+from trustcal.checking import checked_confidence, checked_count, checked_names, generator
+from trustcal.inference.sampler import RowSampler
+from trustcal.measures.table import MEASURES, audited
 from trustcal.predictor import Predictor
+
+FloatArray = NDArray[np.float64]
 
 
 @final
 @dataclass(frozen=True)
 class ConfidenceInterval:
-    """The statistic of the world lies in [lower, upper], with about this confidence: measured, never proved."""
+    """The statistic of the population lies in [lower, upper], with about this confidence: measured, not proved."""
 
     statistic: str
+    """The key of a measure."""
     estimate: float
     """The statistic of the rows."""
     lower: float
+    """The lower end."""
     upper: float
+    """The upper end."""
     confidence: float
+    """The nominal coverage."""
     cells: int | None
-    """ECE and CDL: taken on so many cells of equal mass; None: on values as they are."""
+    """ECE and CDL: taken on this many bins of equal mass; None: on the values as they are."""
     note: str
-    """What was pooled or approximated; empty where nothing was."""
+    """What was pooled or approximated; empty if nothing was."""
 
 
 def bootstrap_interval(
@@ -46,17 +46,30 @@ def bootstrap_interval(
     cells: int | None = None,
     rng: np.random.Generator | int,
 ) -> ConfidenceInterval:
-    """An approximate confidence interval by the bootstrap, with the sampling floor taken off below.
+    """An approximate confidence interval by the bootstrap, with the sampling floor subtracted below.
 
     Measures are never negative, and rows show more than there is: the more so, the less there is.  Rows drawn from rows
-    show more again, so the usual percentile interval misses a calibrated truth, 0, always.  With T the measure of the
+    show more again, so the usual percentile interval always misses a calibrated truth, 0.  With T the measure of the
     rows, T* that of as many rows drawn from them, T° that of calibrated outcomes (`sampling_floor`), and h(…) the
     quantile at (1 + confidence)/2,
 
         lower = T − max(h(T*) − T, h(T°)), at least 0,          upper = h(T*), at least T.
 
-    That h(T*) is rather too high than too low above, and h(T°) below, is argued in docs/theory.md, for many rows;
-    `benchmarks/inference.py` measures how often the truth is covered.
+    docs/theory.md argues, for many rows, that h(T*) is rather too high than too low above, and h(T°) below;
+    `benchmarks/inference.py` measures the coverage.
+
+    Parameters
+    ----------
+    q : a predictor made from rows.
+    statistic : the key of a measure: dtc, smcal, smece, ece or cdl.
+    confidence : the nominal coverage, strictly between 0 and 1.
+    draws : the number of data sets of each kind.
+    cells : the number of bins for ECE and CDL; unless given, as in `calibration_tests`.
+    rng : a numpy Generator or a seed.
+
+    Returns
+    -------
+    ConfidenceInterval : the interval.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
@@ -64,20 +77,20 @@ def bootstrap_interval(
     >>> interval.lower < 0.1 < interval.upper                                     # the truth
     True
 
-    Cells are as in `calibration_tests`.  More than 2^14 values are pooled first, at their means; the most that this can
-    have moved a smooth measure is added on both sides.  O(draws · n log n).
+    O(draws · n log n).  More than 2^14 values are pooled first, at their means; the most that this can have moved a
+    smooth measure is added on both sides.
     """
-    (statistic,), draws = checked_statistics([statistic]), checked_count("draws", draws)
-    confidence = checked_confidence(confidence)
-    design, random = Design.of(q, cells), generator(rng)
-    again = drawn_values(design, design.resampled, (statistic,), draws, random)
-    calibrated = drawn_values(design, design.calibrated_draw, (statistic,), draws, random)
-    (estimate,) = values(design, design.observed, (statistic,))
-    return interval_of(design, statistic, estimate, again, calibrated, confidence)
+    (statistic,) = checked_names("statistics", [statistic], audited())
+    draws, confidence = checked_count("draws", draws), checked_confidence(confidence)
+    sampler, random = RowSampler.of(q, cells), generator(rng)
+    again = sampler.simulated(sampler.resampled, (statistic,), draws, random)
+    calibrated = sampler.simulated(sampler.calibrated_draw, (statistic,), draws, random)
+    (estimate,) = sampler.values(sampler.observed, (statistic,))
+    return interval_of(sampler, statistic, estimate, again, calibrated, confidence)
 
 
 def interval_of(
-    design: Design,
+    sampler: RowSampler,
     statistic: str,
     estimate: float,
     again: FloatArray,
@@ -86,13 +99,13 @@ def interval_of(
 ) -> ConfidenceInterval:
     """The interval from what was drawn: rows again, and calibrated outcomes."""
     high, floor = (float(np.quantile(shown, (1 + confidence) / 2, method="higher")) for shown in (again, calibrated))
-    pooling = design.pooling(statistic)
+    pooling = sampler.pooling_effect(statistic)
     return ConfidenceInterval(
         statistic,
         estimate,
         max(0.0, estimate - max(high - estimate, floor) - pooling),
         max(estimate, high) + pooling,
         confidence,
-        design.occupied if MEASURES[statistic].conditional else None,
-        design.note,
+        sampler.occupied if MEASURES[statistic].conditional else None,
+        sampler.note,
     )

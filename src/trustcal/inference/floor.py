@@ -8,10 +8,9 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_count
-from trustcal.inference.rows import Design
-from trustcal.inference.simulation import checked_statistics, drawn_values
-from trustcal.measures.table import MEASURES
+from trustcal.checking import checked_count, checked_names
+from trustcal.inference.sampler import RowSampler
+from trustcal.measures.table import MEASURES, audited
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
@@ -20,17 +19,20 @@ FloatArray = NDArray[np.float64]
 @final
 @dataclass(frozen=True)
 class Floor:
-    """What a statistic would show if the predictions were right: a value below the quantile is no news."""
+    """What a statistic would show if the predictions were calibrated: a value below the quantile is not evidence."""
 
     statistic: str
+    """The key of a measure."""
     mean: float
+    """Its mean over calibrated outcomes."""
     quantile_95: float
     """A calibrated predictor shows more with probability at most 1/20; with fewer than 19 draws, 1/(draws + 1)."""
     draws: int
+    """The number of simulated data sets."""
     cells: int | None
-    """ECE and CDL: taken on so many cells of equal mass; None: on values as they are."""
+    """ECE and CDL: taken on this many bins of equal mass; None: on the values as they are."""
     note: str
-    """What was pooled or approximated; empty where nothing was."""
+    """What was pooled or approximated; empty if nothing was."""
 
 
 def sampling_floor(
@@ -41,10 +43,22 @@ def sampling_floor(
     cells: int | None = None,
     rng: np.random.Generator | int,
 ) -> Floor:
-    """What a measure would show of a perfectly calibrated predictor with q's predictions and as many rows.
+    """What a measure would show of a perfectly calibrated predictor with q's predictions and sample size.
 
-    Outcomes are drawn anew, y ~ Bernoulli(p) for every row, and measured.  The mean of ECE on single values needs no
-    draws (`ece_floor`).  Cells are as in `calibration_tests`.  The same seed gives the same bits.
+    Outcomes are simulated, y ~ Bernoulli(p) for every row, and measured.  The mean of ECE on single values is in closed
+    form.  The same seed gives the same bits.
+
+    Parameters
+    ----------
+    q : a predictor made from rows.
+    statistic : the key of a measure: dtc, smcal, smece, ece or cdl.
+    draws : the number of simulated data sets.
+    cells : the number of bins for ECE and CDL; unless given, as in `calibration_tests`.
+    rng : a numpy Generator or a seed.
+
+    Returns
+    -------
+    Floor : mean and 95 % quantile.
 
     >>> q = Predictor.from_samples([0, 1, 1, 1] * 10, [0.5, 0.5, 0.75, 0.75] * 10)
     >>> floor = sampling_floor(q, "ece", rng=0)
@@ -53,23 +67,22 @@ def sampling_floor(
 
     O(draws · n log n).
     """
-    (statistic,) = checked_statistics([statistic])
-    design = Design.of(q, cells)
-    shown = drawn_values(design, design.calibrated_draw, (statistic,), checked_count("draws", draws), rng)[:, 0]
-    return floor_of(design, statistic, shown)
+    (statistic,) = checked_names("statistics", [statistic], audited())
+    sampler = RowSampler.of(q, cells)
+    shown = sampler.simulated(sampler.calibrated_draw, (statistic,), checked_count("draws", draws), rng)[:, 0]
+    return floor_of(sampler, statistic, shown)
 
 
-def floor_of(design: Design, statistic: str, shown: FloatArray) -> Floor:
+def floor_of(sampler: RowSampler, statistic: str, shown: FloatArray) -> Floor:
     """The floor, from what calibrated draws showed."""
-    conditional = MEASURES[statistic].conditional
-    exact = statistic == "ece" and design.cells is None and design.fine is None
+    exact = statistic == "ece" and sampler.bins is None and sampler.fine is None
     return Floor(
         statistic,
-        ece_floor(design) if exact else float(shown.mean()),
+        ece_floor(sampler) if exact else float(shown.mean()),
         _quantile_95(shown),
         len(shown),
-        design.occupied if conditional else None,
-        design.note,
+        sampler.occupied if MEASURES[statistic].conditional else None,
+        sampler.note,
     )
 
 
@@ -82,7 +95,7 @@ def _quantile_95(shown: FloatArray) -> float:
     return float(np.partition(shown, rank - 1)[rank - 1])
 
 
-def ece_floor(design: Design) -> float:
+def ece_floor(sampler: RowSampler) -> float:
     """The mean ECE of a calibrated predictor, in closed form.
 
     A value of mass w with k rows adds w·E|K/k − p|, K binomial, and by De Moivre, with m = ⌊kp⌋ + 1,
@@ -93,6 +106,6 @@ def ece_floor(design: Design) -> float:
     """
     from scipy.stats import binom
 
-    p, k = design.observed.p, design.counts
+    p, k = sampler.observed.p, sampler.counts
     deviation = 2 * p * (1 - p) * binom.pmf(np.floor(k * p), k - 1, p)
-    return float((design.observed.mass * deviation).sum())
+    return float((sampler.observed.mass * deviation).sum())

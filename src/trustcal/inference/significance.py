@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trustcal.checking import checked_count
+from trustcal.checking import checked_count, checked_names
 from trustcal.inference.floor import Floor, floor_of
-from trustcal.inference.rows import Design
-from trustcal.inference.simulation import FloatArray, checked_statistics, drawn_values, values
+from trustcal.inference.sampler import RowSampler
+from trustcal.measures.table import audited
 from trustcal.predictor import Predictor
+
+FloatArray = NDArray[np.float64]
 
 TIE = 1e-12
 """Statistics this close are equal up to rounding, and a tie counts against the finding."""
@@ -24,14 +27,23 @@ class CalibrationTest:
     """Whether a statistic is larger than a calibrated predictor would show by chance."""
 
     statistic: str
+    """The key of a measure."""
     value: float
-    """The statistic as tested: see `floor.cells` and `note` for what it was taken on."""
+    """The statistic as tested: `floor.cells` and `note` say what it was taken on."""
     p_value: float
-    """Of calibrated predictors with these predictions, at most this share would show as much; never 0."""
+    """At most this share of calibrated predictors with these predictions would show as much; never 0."""
     floor: Floor
-    draws: int
-    note: str
-    """What was pooled or approximated; empty where nothing was."""
+    """What calibrated predictors show."""
+
+    @property
+    def draws(self) -> int:
+        """The number of simulated data sets."""
+        return self.floor.draws
+
+    @property
+    def note(self) -> str:
+        """What was pooled or approximated; empty if nothing was."""
+        return self.floor.note
 
 
 def calibration_tests(
@@ -42,16 +54,28 @@ def calibration_tests(
     cells: int | None = None,
     rng: np.random.Generator | int,
 ) -> tuple[CalibrationTest, ...]:
-    """Test whether the predictions could be calibrated: Pr[y = 1 | p] = p for rows drawn independently (Theorem 26).
+    """Test the hypothesis that the predictions are calibrated: Pr[y = 1 | p] = p for independent rows (Theorem 26).
 
         p-value = (1 + number of draws that show at least as much) / (1 + draws)
 
     A draw has the same predictions, and outcomes y ~ Bernoulli(p).  If the predictor is calibrated, the observed
-    statistic and the drawn ones are exchangeable, so Pr[p-value ≤ a] ≤ a exactly, for every number of rows and draws:
-    statistics depend on outcomes as they do on drawn ones, pooled or not, since cells depend on predictions only.  One
-    simulation serves all statistics.  ECE and CDL are taken on the values as they are, on `suggested_cells` where these
-    are too rare to have a frequency, or on `cells`.  Weights must not depend on outcomes.  Where weights differ among
-    the rows of a value, or predictions were moved before (`q.moved`), draws are approximate, and the note says so.
+    statistic and the drawn ones are exchangeable, so Pr[p-value ≤ a] ≤ a exactly, for every number of rows and draws,
+    pooled or not, since bins depend on predictions only.  One simulation serves all statistics.  Weights must not
+    depend on outcomes.  Where weights differ among the rows of a value, or predictions had been moved (`q.moved`),
+    draws are approximate, and the note says so.
+
+    Parameters
+    ----------
+    q : a predictor made from rows.
+    statistics : keys of measures: dtc, smcal, smece, ece, cdl.
+    draws : the number of simulated data sets.
+    cells : the number of bins for ECE and CDL; unless given, the values as they are, or `suggested_cells` bins where
+        these are too rare to have a frequency.
+    rng : a numpy Generator or a seed.
+
+    Returns
+    -------
+    tuple of CalibrationTest : one per statistic, in the order given.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(1000)
@@ -61,18 +85,17 @@ def calibration_tests(
 
     O(draws · n log n); more than 2^14 values are pooled first, at their means.
     """
-    names, draws = checked_statistics(statistics), checked_count("draws", draws)
-    design = Design.of(q, cells)
-    shown = drawn_values(design, design.calibrated_draw, names, draws, rng)
-    observed = values(design, design.observed, names)
+    names, draws = checked_names("statistics", statistics, audited()), checked_count("draws", draws)
+    sampler = RowSampler.of(q, cells)
+    shown = sampler.simulated(sampler.calibrated_draw, names, draws, rng)
+    observed = sampler.values(sampler.observed, names)
     return tuple(
-        calibration_test_of(design, name, value, column)
+        calibration_test_of(sampler, name, value, column)
         for name, value, column in zip(names, observed, shown.T, strict=True)
     )
 
 
-def calibration_test_of(design: Design, statistic: str, value: float, shown: FloatArray) -> CalibrationTest:
+def calibration_test_of(sampler: RowSampler, statistic: str, value: float, shown: FloatArray) -> CalibrationTest:
     """The test, from what calibrated draws showed."""
     as_much = int((shown >= value - TIE).sum())
-    floor = floor_of(design, statistic, shown)
-    return CalibrationTest(statistic, value, (1 + as_much) / (1 + len(shown)), floor, len(shown), design.note)
+    return CalibrationTest(statistic, value, (1 + as_much) / (1 + len(shown)), floor_of(sampler, statistic, shown))

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_count, generator
 from trustcal.kernels.isotonic import smooth_error, smooth_error_value
+from trustcal.measures.counts import row_counts
 from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @final
@@ -139,21 +139,3 @@ def ssce_estimate(q: Predictor, *, samples: int = 100, rng: np.random.Generator 
         kept_zeros, kept_ones = random.binomial(zeros, 0.5), random.binomial(ones, 0.5)
         errors[i] = measured(q.p, (q.p * (kept_zeros + kept_ones) - kept_ones) / q.rows)
     return SsceEstimate(float(errors.mean()), float(errors.std(ddof=1)) / sqrt(samples), samples)
-
-
-def row_counts(q: Predictor) -> tuple[IntArray, IntArray] | None:
-    """How many rows of outcome 0 and of outcome 1 each value has; None for a known law and for unequal rows.
-
-    >>> row_counts(Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7]))
-    (array([1, 0]), array([1, 1]))
-
-    O(n).
-    """
-    if q.rows is None:
-        return None
-    both, ones = q.mass * q.rows, q.positive * q.rows
-    equal_weights = q.effective_rows is None or abs(q.effective_rows - q.rows) <= 1e-9 * q.rows
-    if not equal_weights or max(float(np.abs(x - np.rint(x)).max()) for x in (both, ones)) > 1e-6:
-        return None
-    positive = np.rint(ones).astype(np.int64)
-    return np.rint(both).astype(np.int64) - positive, positive

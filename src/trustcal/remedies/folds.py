@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.measures.counts import law_of_counts
 from trustcal.measures.transport import dtc_witness
 from trustcal.predictor import Predictor
 from trustcal.rows import real_vector, run_starts
@@ -67,7 +68,10 @@ def split_law(q: Predictor, folds: int, rng: np.random.Generator) -> list[Fold]:
         left -= part
         parts.append(part)
     whole = np.sum(parts, axis=0)
-    return [Fold(_counted(q.p, whole - part), _counted(q.p, part), float(part.sum() / whole.sum())) for part in parts]
+    return [
+        Fold(law_of_counts(q.p, whole - part), law_of_counts(q.p, part), float(part.sum() / whole.sum()))
+        for part in parts
+    ]
 
 
 def split_rows(
@@ -105,12 +109,6 @@ def merged(parts: Sequence[Predictor], shares: Sequence[float], effective_rows: 
         effective_rows=effective_rows,
         moved=sum(part.moved * share for part, share in zip(parts, shares, strict=True)),
     )
-
-
-def _counted(p: FloatArray, counts: NDArray[np.int64]) -> Predictor:
-    mass = counts.sum(axis=0)
-    seen, rows = mass > 0, int(mass.sum())
-    return Predictor(p[seen], mass[seen] / rows, counts[1, seen] / rows, rows=rows, effective_rows=float(rows))
 
 
 def _size(rows: int, folds: int) -> int:

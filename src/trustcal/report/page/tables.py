@@ -9,7 +9,8 @@ from trustcal.measures.table import MEASURES, audited
 from trustcal.report.words import p_value, percent, rounded, small, value, when, whole
 
 if TYPE_CHECKING:
-    from trustcal.auditing import Audit, Methods, Uncertainty
+    from trustcal.auditing import Audit, Methods
+    from trustcal.inference import Uncertainty
 
 
 def figures(audit: Audit) -> str:
