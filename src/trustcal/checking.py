@@ -1,4 +1,12 @@
-"""Arguments, whatever came: what is a number, what stands for a generator, and what every refusal looks like."""
+"""Validation of arguments: every check that a public function makes before it computes anything.
+
+    as_…        convert: a number, an array, a generator
+    checked_…   convert and validate one argument, or raise a ValueError
+    refuse      raise the error for entries of an array that break a rule
+
+An error states the rule, what was given and, where there is one, the remedy.  Rows of data have their own checks, where
+they are counted.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +17,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 Thing = TypeVar("Thing")
 
 
 def as_number(value: object) -> float:
-    """The argument as a float; NaN for what is no number: a text, a truth value, a list, a number beyond all floats.
+    """The argument as a float; NaN for text, booleans, lists and integers too large for a float.
 
-    NaN lies in no range, so that whoever checks the range refuses these too, and says what came.
+    NaN lies in no interval, so a check of the range rejects these too.
 
     >>> as_number(np.float32(0.5)), as_number("0.5"), as_number(True), as_number([0.5]), as_number(None)
     (0.5, nan, nan, nan, nan)
     """
     if type(value) is float:
-        return value  # at once, for those who ask every round
+        return value  # the fast path, for functions called once per row
     if isinstance(value, str | bytes | bool | np.bool_ | complex) or getattr(value, "shape", ()) != ():
         return np.nan
     try:
-        return float(value)  # type: ignore[arg-type]  # whatever can be one
+        return float(value)  # type: ignore[arg-type]  # whatever can be converted
     except (TypeError, ValueError, OverflowError):
         return np.nan
 
 
 def as_numbers(values: ArrayLike, name: str) -> FloatArray:
-    """Numbers of any shape as float64, or a refusal.
+    """Numbers of any shape as a contiguous float64 array.
 
-    In one piece of memory, forwards: numpy's logarithm has other last bits where it walks backwards.
+    Contiguous because numpy's logarithm rounds differently on arrays with negative strides.
 
     >>> as_numbers([0, True, 0.5], "p")
     array([0. , 1. , 0.5])
@@ -47,35 +56,22 @@ def as_numbers(values: ArrayLike, name: str) -> FloatArray:
     raise ValueError(f"{name} must be a number or an array of numbers, not {values!r}.")
 
 
-def unit_numbers(values: ArrayLike, name: str) -> FloatArray:
-    """Numbers of any shape, all of them in [0, 1], or a refusal."""
-    array = as_numbers(values, name)
-    refuse(~((array >= 0) & (array <= 1)).ravel(), array.ravel(), f"{name} must lie in [0, 1]")
-    return array
-
-
 def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Whatever numpy makes of it, or a refusal of what has no shape, or entries that are masked."""
+    """The argument as a numpy array; ragged lists and masked entries raise an error."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} must have all its entries, but some are masked. Leave them out, or fill them.")
+        raise ValueError(f"{name} must have all its entries, but some are masked. Drop or fill them.")
     try:
         return np.asarray(values)
     except ValueError:
-        raise ValueError(f"{name} must be an array, but its entries are of different lengths.") from None
+        raise ValueError(f"{name} must be an array, but its entries have different lengths.") from None
 
 
 def generator(rng: object) -> np.random.Generator:
-    """The generator itself, or the one that a seed stands for, or a refusal."""
+    """The generator itself, or a new one with the given seed."""
     try:
         return np.random.default_rng(rng)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise ValueError(f"rng must be a numpy Generator or a seed, a whole number from 0, not {rng!r}.") from None
-
-
-def refuse_other(name: str, value: object, kind: type, words: str) -> None:
-    """Raise where the argument is not of this kind, saying in words what is expected."""
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be {words}, not {value!r}.")
+        raise ValueError(f"rng must be a numpy Generator or a seed, an integer from 0 up, not {rng!r}.") from None
 
 
 def several(things: Thing | Iterable[Thing]) -> list[Thing]:
@@ -84,7 +80,7 @@ def several(things: Thing | Iterable[Thing]) -> list[Thing]:
 
 
 def refuse(bad: NDArray[np.bool_], values: NDArray[Any], rule: str, remedy: str = "") -> None:
-    """Raise, where any entry is bad, the error that every refusal of this package looks like."""
+    """Raise an error if any entry is bad, with the rule, the number of bad rows, the first of them and the remedy."""
     if bad.any():
         first = int(np.argmax(bad))
         raise ValueError(
@@ -93,8 +89,95 @@ def refuse(bad: NDArray[np.bool_], values: NDArray[Any], rule: str, remedy: str 
         )
 
 
+def refuse_other(name: str, value: object, kind: type, words: str) -> None:
+    """Raise an error if the argument is not an instance of a class; `words` describe what is expected."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {words}, not {value!r}.")
+
+
+def checked_number(
+    name: str, value: object, low: float, high: float, ends: str = "[]", remedy: str = "", rule: str = ""
+) -> float:
+    """A number in an interval, as a float; `ends` tells which ends belong to it, as in (0, 1].
+
+    >>> checked_number("delta", 0.1, 0, 1)
+    0.1
+    >>> checked_number("delta", 1, 0, 1, "[)")
+    Traceback (most recent call last):
+    ValueError: delta must lie in [0, 1), not 1.
+    """
+    number = as_number(value)
+    above = number >= low if ends[0] == "[" else number > low
+    below = number <= high if ends[1] == "]" else number < high
+    if not (above and below):
+        rule = rule or f"lie in {ends[0]}{low:.6g}, {high:.6g}{ends[1]}"
+        raise ValueError(f"{name} must {rule}, not {value!r}." + (f" {remedy}" if remedy else ""))
+    return number
+
+
+def checked_fraction(name: str, value: object, remedy: str = "") -> float:
+    """A number in [0, 1] as a float."""
+    return checked_number(name, value, 0, 1, remedy=remedy)
+
+
+def checked_eps(eps: object) -> float:
+    """A distance to calibration in (0, 1], as a float."""
+    remedy = "A predictor at distance 0 is calibrated and needs no noise; trustcal.dtc measures the distance."
+    return checked_number("eps", eps, 0, 1, "(]", remedy, "be a distance to calibration in (0, 1]")
+
+
+def checked_confidence(confidence: object) -> float:
+    """A confidence level, strictly between 0 and 1."""
+    return checked_number("confidence", confidence, 0, 1, "()", rule="lie strictly between 0 and 1, such as 0.95")
+
+
+def unit_numbers(values: ArrayLike, name: str) -> FloatArray:
+    """Numbers of any shape, all in [0, 1]."""
+    array = as_numbers(values, name)
+    refuse(~((array >= 0) & (array <= 1)).ravel(), array.ravel(), f"{name} must lie in [0, 1]")
+    return array
+
+
+def checked_predictions(q: ArrayLike) -> FloatArray:
+    """Predictions of any shape as float64, all in [0, 1]."""
+    prediction = as_numbers(q, "predictions")
+    if not (prediction.min(initial=1) >= 0 and prediction.max(initial=0) <= 1):  # NaN compares false
+        refuse(
+            ~((prediction >= 0) & (prediction <= 1)).ravel(),
+            prediction.ravel(),
+            "predictions must be probabilities in [0, 1]",
+            "divide percentages by 100; turn scores or logits into probabilities first",
+        )
+    return prediction
+
+
+def checked_places(x: ArrayLike) -> FloatArray:
+    """Points at which to evaluate a distribution, as float64; infinities are allowed, NaN is not."""
+    place = as_numbers(x, "places")
+    refuse(np.isnan(place).ravel(), place.ravel(), "places must not be NaN")
+    return place
+
+
+def checked_outcome(y: float) -> int:
+    """An outcome as an integer, 0 or 1."""
+    if y == 0:  # NaN equals neither
+        return 0
+    if y == 1:
+        return 1
+    raise ValueError(f"an outcome must be 0 or 1, not {y!r}.")
+
+
+def checked_outcomes(outcomes: ArrayLike) -> IntArray:
+    """A sequence of outcomes as integers."""
+    y = as_array(outcomes, "outcomes")
+    if y.ndim != 1 or y.dtype.kind not in "biuf":
+        raise ValueError(f"outcomes must be a sequence of 0 and 1, not an array of shape {y.shape} and type {y.dtype}.")
+    refuse((y != 0) & (y != 1), y, "outcomes must be 0 or 1")
+    return y.astype(np.int64)
+
+
 def checked_count(name: str, value: object, least: int = 1, most: int = 2**63 - 1) -> int:
-    """A number of rounds or the like as an integer, or a refusal."""
+    """An integer from `least` to `most`: a number of rounds, draws or rows."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} must be a whole number, {least} or more, not {value!r}.")
     if value > most:
@@ -103,19 +186,33 @@ def checked_count(name: str, value: object, least: int = 1, most: int = 2**63 - 
 
 
 def checked_cells(cells: object) -> int:
-    """A number of cells: so many that floats still tell them apart, or a refusal."""
+    """A number of bins, up to 2^53: beyond that floats cannot tell them apart."""
     return checked_count("cells", cells, most=2**53)
 
 
-def checked_confidence(confidence: object) -> float:
-    """A confidence level, strictly between 0 and 1."""
-    if not 0 < as_number(confidence) < 1:
-        raise ValueError(f"confidence must lie strictly between 0 and 1, such as 0.95, not {confidence!r}.")
-    return as_number(confidence)
+def checked_seed(seed: object) -> int:
+    """A seed as an integer from 0 to 2**64 − 1."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise ValueError(f"a seed must be an integer from 0 to 2**64 − 1, not {seed!r}.")
+    return int(seed)
+
+
+def checked_choice(name: str, value: Thing, options: Iterable[Thing], remedy: str = "") -> Thing:
+    """One of a few options; the error lists them.
+
+    >>> checked_choice("end", "right", ("left", "middle"))
+    Traceback (most recent call last):
+    ValueError: end must be one of 'left', 'middle', not 'right'.
+    """
+    known = tuple(options)
+    if not any(value is option or (type(value) is type(option) and value == option) for option in known):
+        listed = ", ".join(map(repr, known))
+        raise ValueError(f"{name} must be one of {listed}, not {value!r}." + (f" {remedy}" if remedy else ""))
+    return value
 
 
 def checked_names(name: str, given: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
-    """At least one name, all of them known."""
+    """One or more names, all of them known."""
     names, possible = tuple(given), tuple(known)
     wrong = [one for one in names if one not in possible]
     if wrong or not names:
