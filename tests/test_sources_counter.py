@@ -278,8 +278,12 @@ def test_rows_at_fault_are_found_as_ever(engine: str, tmp_path: Path, streamed: 
     source = ENGINES[engine](trap_table(), tmp_path)
     found = reading(source, prediction="p", outcome="y", drop_invalid=True)
     assert same(found.predictor, from_rows(SOUND))
-    assert found.rows == len(Y)
-    assert (found.dropped.total, found.dropped.below, found.dropped.outcome) == (7, 1, 2)
+    assert found.provenance.rows == len(Y)
+    assert (found.provenance.dropped.total, found.provenance.dropped.below, found.provenance.dropped.outcome) == (
+        7,
+        1,
+        2,
+    )
     with pytest.raises(ValueError, match=r"7 of 17 rows do not: .*1 with a prediction below 0"):
         tc.read(source, prediction="p", outcome="y")
     assert streamed == ([] if engine.startswith(("pandas", "polars")) else [len(SOUND)])
@@ -295,9 +299,9 @@ def test_one_row_at_fault_among_sound_ones(
         pa.table({"p": [0.25, 0.5, 0.75], "y": pa.array([1.0, 1.0, fault], pa.float64())}),
     ):
         found = reading(ENGINES[engine](table, tmp_path), drop_invalid=True)
-        assert found.dropped.total == 1
+        assert found.provenance.dropped.total == 1
         assert same(found.predictor, tc.Predictor.from_samples([1, 1], [0.25, 0.5]))
-    assert found.dropped == Faults(outcome=1)
+    assert found.provenance.dropped == Faults(outcome=1)
 
 
 @pytest.mark.parametrize("engine", ["polars lazy", "pandas", "pyarrow table", "rows.jsonl", "rows.parquet"])
@@ -312,7 +316,7 @@ def test_rounding_of_streamed_rows(
     assert tc.read(source, resolution=2**-3) == tc.Predictor.from_samples(y, np.floor(p * 8 + 0.5) / 8)
     monkeypatch.setattr(counting, "MANY", 49)
     found = reading(source)
-    assert (found.resolution, found.resolution_asked) == (2**-22, False)
+    assert (found.provenance.resolution, found.provenance.resolution_asked) == (2**-22, False)
     np.testing.assert_array_equal(found.predictor.p, np.floor(exact.p * 2**22 + 0.5) / 2**22)
     assert same(tc.read(source, resolution=0), exact)
     monkeypatch.setattr(counting, "MANY", 50)
@@ -385,5 +389,5 @@ def test_whole_numbers_that_are_no_outcome(fault: int | None, tmp_path: Path, st
     table = pa.table({"p": [0.25, 0.5, 0.75], "y": pa.array([1, 0, fault], pa.int64())})
     for name in ("pyarrow table", "duckdb relation", "rows.parquet"):
         found = reading(ENGINES[name](table, tmp_path), drop_invalid=True)
-        assert found.dropped == Faults(outcome=1)
+        assert found.provenance.dropped == Faults(outcome=1)
         assert same(found.predictor, tc.Predictor.from_samples([1, 0], [0.25, 0.5]))

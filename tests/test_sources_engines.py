@@ -87,10 +87,10 @@ def source(engine: str, tmp_path: Path) -> Any:
 def test_the_trap_table(engine: str, source: Any) -> None:
     found = reading(source, prediction="p", outcome="y", drop_invalid=True)
     assert same(found.predictor, from_rows(SOUND))
-    assert found.rows == len(P)
+    assert found.provenance.rows == len(P)
     missing, nan, above = (3, 0, 1) if "json" in engine else (2, 0, 2) if engine in MERGES_NAN else (1, 1, 2)
-    assert found.dropped == Faults(missing, nan, below=1, above=above, outcome=2)  # JSON has neither NaN nor infinity
-    assert found.dropped.total == 7
+    assert found.provenance.dropped == Faults(missing, nan, below=1, above=above, outcome=2)  # no NaN in JSON
+    assert found.provenance.dropped.total == 7
 
 
 def test_weights(source: Any) -> None:
@@ -124,10 +124,10 @@ def test_rounding_by_default_is_announced(source: Any, monkeypatch: pytest.Monke
     monkeypatch.setattr(counting, "MANY", 4)
     monkeypatch.setattr(queries, "SLICE", 3)
     found = reading(source, prediction="p", outcome="y", drop_invalid=True)
-    assert found.resolution == 2**-22
-    assert not found.resolution_asked
+    assert found.provenance.resolution == 2**-22
+    assert not found.provenance.resolution_asked
     assert 0 < found.predictor.moved <= 2**-23
-    assert "because more than" in found.sentences[-1]
+    assert "because more than" in found.provenance.sentences[-1]
     exact = reading(source, prediction="p", outcome="y", resolution=0, drop_invalid=True)
     assert same(exact.predictor, from_rows(SOUND))
     by_group = tc.read(source, prediction="p", outcome="y", by="g", resolution=0, drop_invalid=True)

@@ -26,13 +26,13 @@ FRAME = pd.DataFrame({"p": [0.25, 0.5, 0.5], "y": [0, 1, 0], "g": [2, 1, 2], "w"
 
 def test_columns_are_inferred_and_said() -> None:
     found = reading(FRAME.rename(columns={"p": "y_prob", "y": "label"}))
-    assert found.columns.inferred == ("prediction", "outcome")
-    assert found.sentences == (
+    assert found.provenance.columns.inferred == ("prediction", "outcome")
+    assert found.provenance.sentences == (
         "The prediction is column 'y_prob', by its name.",
         "The outcome is column 'label', by its name.",
     )
-    assert reading(FRAME, prediction="p", outcome="y").sentences == ()
-    assert reading(FRAME, outcome="y").columns.inferred == ("prediction",)
+    assert reading(FRAME, prediction="p", outcome="y").provenance.sentences == ()
+    assert reading(FRAME, outcome="y").provenance.columns.inferred == ("prediction",)
 
 
 @pytest.mark.parametrize(
@@ -55,9 +55,9 @@ def test_columns_that_are_not_obvious(columns: list[str], message: str) -> None:
 def test_a_reading_holds_the_facts() -> None:
     found = reading(FRAME, by="g", weight="w", resolution=2**-4)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        found.rows = 0  # type: ignore[misc]
-    assert found.columns == Columns("p", "y", "w", ("g",), inferred=("prediction", "outcome"))
-    assert (found.rows, found.dropped, found.resolution) == (3, Faults(), 1 / 16)
+        found.provenance.rows = 0  # type: ignore[misc]
+    assert found.provenance.columns == Columns("p", "y", "w", ("g",), inferred=("prediction", "outcome"))
+    assert (found.provenance.rows, found.provenance.dropped, found.provenance.resolution) == (3, Faults(), 1 / 16)
     assert found.groups[1].rows == 1
     assert list(found.groups) == [1, 2]
     assert list(reading(FRAME, by=["g"]).groups) == [(1,), (2,)]
@@ -145,7 +145,7 @@ def test_missing_values_of_pandas() -> None:
         "a": tc.Predictor.from_samples([1], [0.5]),
         None: tc.Predictor.from_samples([0], [0.5]),
     }
-    assert (found.dropped.missing, found.dropped.outcome) == (1, 1)
+    assert (found.provenance.dropped.missing, found.provenance.dropped.outcome) == (1, 1)
 
 
 def test_groups_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,7 +165,7 @@ def test_several_files(tmp_path: Path) -> None:
         found = reading(f"{tmp_path}/part*.{suffix}")
         assert found.predictor == want
         assert tc.read(sorted(tmp_path.glob(f"*.{suffix}"))) == want
-        assert found.source.endswith("and 2 more")
+        assert found.provenance.source.endswith("and 2 more")
     with pytest.raises(ValueError, match="no file matches the pattern"):
         tc.read(f"{tmp_path}/*.tsv")
     with pytest.raises(ValueError, match=r"must be of one format, but these are \.csv and \.jsonl and \.parquet"):
@@ -283,7 +283,7 @@ def test_json_lines_that_are_not_objects(tmp_path: Path) -> None:
     file.write_text('{"p": 0.1, "P": 3, "y": 1}\n\n{"y": "no", "p": "0.25"}\n{"y": 0}\n')
     found = reading(file, drop_invalid=True)
     assert found.predictor == tc.Predictor.from_samples([1, 0], [0.1, 0.25])
-    assert found.dropped.missing == 1
+    assert found.provenance.dropped.missing == 1
 
 
 def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
@@ -309,10 +309,10 @@ def test_nan_is_found_where_the_statistics_of_parquet_leave_it_out(tmp_path: Pat
     columns = {"p": [0.25, 0.5, nan, 0.75], "y": [1.0, 0, 1, nan], "w": [1.0, nan, 1, 1], "g": [2.0, nan, 2, 2]}
     pyarrow.parquet.write_table(pa.table(columns), file)
     found = reading(file, outcome="y", prediction="p", drop_invalid=True)
-    assert (found.dropped.nan, found.dropped.outcome) == (1, 1)
+    assert (found.provenance.dropped.nan, found.provenance.dropped.outcome) == (1, 1)
     assert found.predictor == tc.Predictor.from_samples([1, 0], [0.25, 0.5])
-    assert reading(file, weight="w", drop_invalid=True).dropped.weight == 1
-    assert reading(file, positive=1.0, drop_invalid=True).dropped.outcome == 1
+    assert reading(file, weight="w", drop_invalid=True).provenance.dropped.weight == 1
+    assert reading(file, positive=1.0, drop_invalid=True).provenance.dropped.outcome == 1
     assert list(tc.read(file, by="g", drop_invalid=True)) == [2.0, None]
 
 

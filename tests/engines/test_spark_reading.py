@@ -32,8 +32,8 @@ def traps(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_trap_table(traps: Any) -> None:
     found = reading(traps, prediction="p", outcome="y", drop_invalid=True)
     assert same(found.predictor, from_rows(SOUND))
-    assert found.rows == len(P)
-    assert found.dropped == Faults(1, 1, below=1, above=2, outcome=2)
+    assert found.provenance.rows == len(P)
+    assert found.provenance.dropped == Faults(1, 1, below=1, above=2, outcome=2)
 
 
 def test_groups_weights_and_refusals(traps: Any) -> None:

@@ -220,15 +220,16 @@ def _methods(comparison: Comparison) -> Methods:
 def _read(reading: Reading) -> Read:
     from trustcal.reading.faults import WORDS
 
-    columns, faults = reading.columns, [(words, getattr(reading.dropped, fault)) for fault, words in WORDS.items()]
+    facts = reading.provenance
+    columns, faults = facts.columns, [(words, getattr(facts.dropped, fault)) for fault, words in WORDS.items()]
     roles = [("prediction", columns.prediction), ("outcome", columns.outcome), ("weight", columns.weight)]
     return Read(
-        source=reading.source,
+        source=facts.source,
         columns=tuple((role, name) for role, name in roles if name is not None)
         + tuple(("group", name) for name in columns.by),
-        rows=reading.rows,
+        rows=facts.rows,
         dropped=tuple((words, count) for words, count in faults if count),
-        resolution=reading.resolution or None,
+        resolution=facts.resolution or None,
     )
 
 

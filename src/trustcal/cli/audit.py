@@ -92,7 +92,7 @@ def _audit(options: argparse.Namespace) -> int:
         closed = failures(result, gates)
         if options.html is not None:
             result.to_html(options.html, title=options.title)
-    for sentence in found.sentences:
+    for sentence in found.provenance.sentences:
         console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
     if options.json:
         print(result.to_json())

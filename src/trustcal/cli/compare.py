@@ -49,7 +49,7 @@ def _compare(options: argparse.Namespace) -> int:
         found = reading(options.file, **source(options))
         status.update(f"Comparing on {len(found.predictor):,} distinct predictions …")
         comparison = compared(options, found, seed, problem)
-    for sentence in found.sentences:
+    for sentence in found.provenance.sentences:
         console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
     if options.json:
         print(comparison.to_json())

@@ -13,14 +13,14 @@ from typing import Any, final, overload
 import numpy as np
 
 from trustcal.predictor import Predictor
-from trustcal.reading.columns import Columns, chosen_columns
-from trustcal.reading.counting import MANY, Counted, Group, Request, checked_resolution
+from trustcal.reading.columns import chosen_columns
+from trustcal.reading.counting import Counted, Group, Request, checked_resolution
 from trustcal.reading.expressions import rows_sql
-from trustcal.reading.faults import Faults
 from trustcal.reading.files import Table, open_files, refusals, with_folders
 from trustcal.reading.frames import counted_by_frame
 from trustcal.reading.opening import names_of, opened_frame, titled
 from trustcal.reading.outcomes import Label
+from trustcal.reading.provenance import Provenance
 from trustcal.reading.queries import connected, counted_by_query
 from trustcal.rows import FloatArray
 
@@ -28,37 +28,14 @@ from trustcal.rows import FloatArray
 @final
 @dataclass(frozen=True)
 class Reading:
-    """What was read, and how: the predictors and the facts that belong beside them."""
+    """What was read: the predictors and where they come from."""
 
-    source: str
-    columns: Columns
-    rows: int
-    """How many rows there were, sound or not."""
-    dropped: Faults
-    resolution: float
-    """Predictions were rounded to multiples of this; 0 where every value was kept."""
-    resolution_asked: bool
-    """Whether the resolution was asked for; otherwise it is the rule for more than 10^7 distinct predictions."""
+    provenance: Provenance
+    """Source, columns, rows read and dropped, rounding."""
     predictor: Predictor
     """The predictor of all rows."""
     groups: Mapping[Any, Predictor]
     """The predictor of each group, sorted by group; empty without `by`."""
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What a reader should be told: columns that were inferred, rows dropped, predictions rounded."""
-        inferred = [(role, getattr(self.columns, role)) for role in self.columns.inferred]
-        said = [f"The {role} is column {name!r}, by its name." for role, name in inferred]
-        if self.dropped.total:
-            said.append(f"{self.dropped.total:,} of {self.rows:,} rows were dropped: {self.dropped}.")
-        if self.resolution:
-            why = "" if self.resolution_asked else f", because more than {MANY:,} are distinct"
-            moved = max(q.moved for q in (self.predictor, *self.groups.values()))
-            said.append(
-                f"Predictions were rounded to multiples of {self.resolution:.3g}{why}: on average they moved by "
-                f"{moved:.2g}, the distance to calibration by no more, the smooth calibration error by twice that."
-            )
-        return tuple(said)
 
 
 @overload
@@ -135,7 +112,7 @@ def read(
         positive=positive,
         drop_invalid=drop_invalid,
     )
-    return dict(found.groups) if found.columns.by else found.predictor
+    return dict(found.groups) if found.provenance.columns.by else found.predictor
 
 
 def reading(
@@ -153,9 +130,9 @@ def reading(
 
     >>> from importlib.resources import files
     >>> found = reading(files("trustcal") / "examples" / "census_income.csv")
-    >>> found.predictor, found.rows, found.dropped.total
+    >>> found.predictor, found.provenance.rows, found.provenance.dropped.total
     (Predictor(10685 values, 16281 rows, base rate 0.236226), 16281, 0)
-    >>> print(*found.sentences, sep="\\n")
+    >>> print(*found.provenance.sentences, sep="\\n")
     The prediction is column 'prediction', by its name.
     The outcome is column 'outcome', by its name.
     """
@@ -184,9 +161,11 @@ def reading(
         ).predictor
     )
     named = {_named(group, by): predictor for group, predictor in groups} if names else {}
-    return Reading(
-        title, asked.columns, counted.rows, counted.faults, counted.resolution, finely is not None, whole, named
+    moved = max(q.moved for q in (whole, *named.values()))
+    facts = Provenance(
+        title, asked.columns, counted.rows, counted.faults, counted.resolution, finely is not None, moved
     )
+    return Reading(facts, whole, named)
 
 
 def count_rows(source: str | Path) -> int:
@@ -240,12 +219,12 @@ def _fetched_rows(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     with connected() as connection:
         table = with_folders(connection, open_files(connection, source))
-        sound = rows_sql(table, Request(found.columns, positive, 0.0, True))
+        sound = rows_sql(table, Request(found.provenance.columns, positive, 0.0, True))
         with refusals(table.title):
             fetched = connection.execute(f"SELECT y, p, w FROM ({sound}) WHERE kind = 0 AND w > 0").fetchnumpy()
     y, p, w = (np.asarray(fetched[name], dtype=np.float64) for name in "ypw")
-    if found.resolution:
-        p = np.floor(p / found.resolution + 0.5) * found.resolution  # half a step goes up, as in every engine
+    if step := found.provenance.resolution:
+        p = np.floor(p / step + 0.5) * step  # half a step goes up, as in every engine
     return y, p, w
 
 

@@ -1,0 +1,46 @@
+"""Provenance: what was read, and what was done to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from trustcal.reading.columns import Columns
+from trustcal.reading.counting import MANY
+from trustcal.reading.faults import Faults
+
+
+@final
+@dataclass(frozen=True)
+class Provenance:
+    """The facts of a reading: source, columns, rows read and dropped, rounding."""
+
+    source: str
+    """The file or frame."""
+    columns: Columns
+    """The columns that were read."""
+    rows: int
+    """The number of rows, valid or not."""
+    dropped: Faults
+    """The rows left out, by reason."""
+    resolution: float
+    """Predictions were rounded to multiples of this; 0: every value was kept."""
+    resolution_asked: bool
+    """Whether the resolution was asked for; otherwise it is the rule for more than 10^7 distinct predictions."""
+    moved: float
+    """The mean distance that rounding moved predictions; the largest over the groups."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a reader should know: columns inferred, rows dropped, predictions rounded."""
+        inferred = [(role, getattr(self.columns, role)) for role in self.columns.inferred]
+        said = [f"The {role} is column {name!r}, by its name." for role, name in inferred]
+        if self.dropped.total:
+            said.append(f"{self.dropped.total:,} of {self.rows:,} rows were dropped: {self.dropped}.")
+        if self.resolution:
+            why = "" if self.resolution_asked else f", because more than {MANY:,} are distinct"
+            said.append(
+                f"Predictions were rounded to multiples of {self.resolution:.3g}{why}: on average they moved by "
+                f"{self.moved:.2g}, the distance to calibration by no more, the smooth calibration error by twice that."
+            )
+        return tuple(said)
