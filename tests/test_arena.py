@@ -85,6 +85,7 @@ LONGER = part(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups, by which the workers are found, need Unix")
 def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path) -> None:
     folder, script = tmp_path / "killed", tmp_path / "script.py"

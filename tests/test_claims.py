@@ -24,7 +24,7 @@ FLAWED = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_verdicts(seed: int) -> None:
     done: list[tuple[int, int]] = []
     found = claims(seed, lambda *progress: done.append(progress))
@@ -33,6 +33,7 @@ def test_the_verdicts(seed: int) -> None:
     assert {claim.item: claim.verdict for claim in found if not claim.stated_holds} == FLAWED
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_evidence() -> None:
     assert claims(5) == claims(5)
 

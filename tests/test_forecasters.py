@@ -98,7 +98,7 @@ def test_running_mean_by_hand() -> None:
 
 
 @pytest.mark.parametrize("end", ["left", "middle"])
-@pytest.mark.parametrize("rounds", [1, 2, 5, 8, 11])
+@pytest.mark.parametrize("rounds", [1, 2, 5, 8, pytest.param(11, marks=pytest.mark.slow)])
 def test_theorem_o1_for_every_string_of_outcomes(end: tc.cells.End, rounds: int) -> None:
     most = 1.75 if end == "left" else sqrt(1.5)
     assert ElementaryPredictor(rounds, end=end).guarantee(rounds)[0].value <= most / sqrt(rounds) + 1e-12
@@ -109,7 +109,7 @@ def test_theorem_o1_for_every_string_of_outcomes(end: tc.cells.End, rounds: int)
         assert forecaster.certificate().value <= forecaster.guarantee(rounds)[0].value + 1e-12
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 3, 6, 7, 11])
+@pytest.mark.parametrize("rounds", [1, 2, 3, 6, 7, pytest.param(11, marks=pytest.mark.slow)])
 def test_theorem_o1_at_every_time(rounds: int) -> None:
     for outcomes in strings(rounds):
         forecaster = ElementaryPredictor()

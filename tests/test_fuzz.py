@@ -1,4 +1,4 @@
-"""20,000 degenerate predictors; `make fuzz` runs ten times as many."""
+"""20,000 degenerate predictors, 500 of them in `make test`; `make fuzz` runs ten times as many."""
 
 import pytest
 
@@ -6,12 +6,16 @@ from tests.fuzz import fuzz
 from trustcal.kernels import kernel
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_certificates_are_tight_on_5000_degenerate_predictors(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("count", "seed"), [(500, 0), *(pytest.param(5000, seed, marks=pytest.mark.slow) for seed in range(4))]
+)
+def test_certificates_are_tight_on_degenerate_predictors(
+    count: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kernel, "on", lambda self, _: self.compiled)
-    seen = fuzz(5000, seed)
-    assert seen.predictors == 5000
-    assert seen.verified_exactly >= 400
+    seen = fuzz(count, seed)
+    assert seen.predictors == count
+    assert seen.verified_exactly >= 0.08 * count
 
 
 def test_certificates_are_tight_in_plain_python_too(monkeypatch: pytest.MonkeyPatch) -> None:

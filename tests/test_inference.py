@@ -241,6 +241,7 @@ def test_refusals() -> None:
         sampling_floor(q, "ece", cells=0, rng=0)
 
 
+@pytest.mark.slow
 def test_pooled_values_widen_the_intervals_of_smooth_measures() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(3 * FINEST)

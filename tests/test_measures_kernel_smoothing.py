@@ -163,6 +163,7 @@ def test_against_40_digits() -> None:
                     assert density[cell, 0] == pytest.approx(float(exact) / 2**level, rel=0, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_large_sample_against_the_definition() -> None:
     rng = np.random.default_rng(5)
     p = rng.random(100_000)

@@ -336,7 +336,8 @@ def test_decision_displacement_of_rounding(cells: float) -> None:
 def test_decision_displacement_on_the_line(scale: float) -> None:
     assert UniformNoise(scale).decision_displacement() <= scale / 4 * (1 + 1e-15)
     assert ClampedLaplace(scale).decision_displacement() <= scale / e * (1 + 1e-15)
-    assert ClampedGaussian(scale).decision_displacement() <= 0.3399424149598074 * scale
+    # Eight roundings at most: √2, its product, the quotient, two in erfc, two products and the constant.
+    assert ClampedGaussian(scale).decision_displacement() <= 0.3399424149598074 * scale * (1 + 1e-15)
     assert TruncatedLaplace(scale).decision_displacement() <= 2 * lambertw(1 / e).real * scale * (1 + 1e-14)
     for kind in ALL_KINDS:
         assert kind(scale).decision_displacement() <= 2 * kind(scale).displacement().value * (1 + 1e-14)
@@ -459,7 +460,13 @@ def test_pure_privacy_is_approached_by_neighbours() -> None:
         assert ratio <= noise.privacy() * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("kind", [TruncatedLaplace, TruncatedGaussian, ClampedLaplace, ClampedGaussian])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        TruncatedLaplace,
+        *(pytest.param(k, marks=pytest.mark.slow) for k in (TruncatedGaussian, ClampedLaplace, ClampedGaussian)),
+    ],
+)
 def test_privacy_falls_with_delta_to_0_at_tv(kind: Any) -> None:
     noise = kind(0.4)
     furthest = float(noise.tv(0, 1))

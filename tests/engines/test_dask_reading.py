@@ -22,6 +22,8 @@ from trustcal.smoothing import perturb
 
 dataframe: Any = pytest.importorskip("dask.dataframe", reason="SKIPPED ENGINE: the package dask is not installed")
 pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("dask"),  # one cluster for all
     pytest.mark.filterwarnings("default"),  # Dask's own deprecations are not ours
     pytest.mark.usefixtures("dask_client"),
 ]

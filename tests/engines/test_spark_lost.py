@@ -13,7 +13,11 @@ from tests.engines.rows import many_rows, want, written_parts
 from tests.engines.standalone import connected, standalone
 from tests.traps import same
 
-pytestmark = pytest.mark.filterwarnings("default")  # Spark's own deprecations are not ours
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),  # one cluster for all
+    pytest.mark.filterwarnings("default"),  # Spark's own deprecations are not ours
+]
 
 
 def test_a_dead_master_and_a_stopped_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

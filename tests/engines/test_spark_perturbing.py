@@ -14,7 +14,11 @@ from trustcal.noise import TruncatedGaussian, TruncatedLaplace, UniformNoise
 from trustcal.rewriting.perturbing import perturb_frame
 from trustcal.smoothing import perturb
 
-pytestmark = pytest.mark.filterwarnings("default")  # Spark's own deprecations are not ours
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),  # one cluster for all
+    pytest.mark.filterwarnings("default"),  # Spark's own deprecations are not ours
+]
 
 N = 2000
 RNG = np.random.default_rng(9)

@@ -20,7 +20,11 @@ from trustcal.reading.faults import Faults
 from trustcal.rewriting.perturbing import perturb_frame
 from trustcal.smoothing import perturb
 
-pytestmark = pytest.mark.filterwarnings("default")  # Spark's own deprecations are not ours
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),  # one cluster for all
+    pytest.mark.filterwarnings("default"),  # Spark's own deprecations are not ours
+]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,47 @@
+"""Spark in one process, which starts in a few seconds: reading and noise give the bits of numpy."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.engines.conftest import needs_spark
+from tests.engines.rows import check_groups_weights_and_refusals, many_rows, written_parts
+from tests.engines.standalone import connected
+from tests.traps import trap_table
+from trustcal.noise import TruncatedLaplace
+from trustcal.rewriting.perturbing import perturb_frame
+from trustcal.smoothing import perturb
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.filterwarnings("default"),  # Spark's own deprecations are not ours
+]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    needs_spark()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        session = connected("local[2]")
+        yield session
+        session.stop()
+
+
+def test_groups_weights_and_refusals(spark: Any, tmp_path: Path) -> None:
+    check_groups_weights_and_refusals(spark.read.parquet(written_parts(trap_table().drop_columns("P"), tmp_path, 2)))
+
+
+def test_spark_draws_what_numpy_draws(spark: Any, tmp_path: Path) -> None:
+    rows, noise = many_rows(), TruncatedLaplace(0.05)
+    frame = spark.read.parquet(written_parts(rows, tmp_path, 2))
+    drawn = perturb_frame(frame, prediction="p", noise=noise, seed=7, row_id="id").orderBy("id").toArrow()
+    safe = perturb(rows["p"].to_numpy(), noise, ids=rows["id"].to_numpy(), seed=7)
+    np.testing.assert_array_equal(drawn["p_safe"].to_numpy(), safe[np.argsort(rows["id"].to_numpy())])
