@@ -573,8 +573,8 @@ def test_compare_takes_files_with_weights(tmp_path: Path, capsys: pytest.Capture
     file.write_text("p,y,w\n" + "".join(f"{a!r},{int(b)},{c}\n" for a, b, c in zip(p.tolist(), y, w, strict=True)))
     assert main(["compare", str(file), "-w", "w", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["samples"] == 300
-    assert found["rows"][0]["smcal"] == pytest.approx(tc.smcal(y, p, w), abs=1e-9)
+    assert found["rows"] == 300
+    assert found["methods"][0]["smcal"] == pytest.approx(tc.smcal(y, p, w), abs=1e-9)
 
 
 def test_an_old_code_page_gets_the_page_too() -> None:

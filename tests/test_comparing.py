@@ -26,7 +26,7 @@ from trustcal.measures.scores import brier, log_loss
 from trustcal.noise import ClampedGaussian, TruncatedLaplace, UniformNoise
 from trustcal.paper import rain
 from trustcal.predictor import Predictor
-from trustcal.remedies import Comparison, Row, compare
+from trustcal.remedies import Comparison, MethodResult, compare
 from trustcal.remedies.choosing import Candidate, choose
 from trustcal.remedies.folds import Fold, merged, split_law, split_rows
 from trustcal.remedies.methods import METHODS
@@ -264,24 +264,24 @@ def overconfident() -> Comparison:
     return compare(*drawn(6000, 0, distorted=2.0), rng=1)
 
 
-def named(comparison: Comparison, name: str) -> Row:
-    return next(row for row in comparison.rows if row.name == name)
+def named(comparison: Comparison, name: str) -> MethodResult:
+    return next(row for row in comparison.methods if row.name == name)
 
 
 def test_rows_are_measured_on_all_data(overconfident: Comparison) -> None:
     q = Predictor.from_samples(*drawn(6000, 0, distorted=2.0))
-    none = overconfident.rows[0]
+    none = overconfident.methods[0]
     assert overconfident.cells == round(6000 ** (1 / 3))
     assert none.cdl == pytest.approx(cdl(q.coarsen(18)), abs=1e-12)
     assert none.brier == pytest.approx(brier(q), abs=1e-12)
     assert none.value_lost == pytest.approx(0, abs=1e-12)
     assert none.value is None
-    assert [row.name for row in overconfident.rows] == [method.name for method in METHODS]
+    assert [row.name for row in overconfident.methods] == [method.name for method in METHODS]
 
 
 def test_noise_costs_and_recalibration_helps(overconfident: Comparison) -> None:
-    none = overconfident.rows[0]
-    for row in overconfident.rows:
+    none = overconfident.methods[0]
+    for row in overconfident.methods:
         assert (row.guarantee is not None) == (row.name in ("uniform", "Laplace (paper)", "Gaussian"))
         assert row.regret >= -1e-12
         if row.guarantee is not None:
@@ -292,14 +292,14 @@ def test_noise_costs_and_recalibration_helps(overconfident: Comparison) -> None:
         assert named(overconfident, name).brier < none.brier
         assert named(overconfident, name).cdl < none.cdl / 5
     assert overconfident.recommended == "temperature"
-    assert "Noise is for when no outcomes will come" in overconfident.reason
+    assert "Use noise when no outcomes will be available" in overconfident.reason
 
 
 def test_the_constant_is_calibrated_and_useless(overconfident: Comparison) -> None:
-    row = overconfident.rows[-1]
+    row = overconfident.methods[-1]
     assert (row.name, round(row.auc, 2)) == ("constant", 0.5)
-    assert row.cdl < min(other.cdl for other in overconfident.rows[:-1])
-    assert row.brier > overconfident.rows[0].brier
+    assert row.cdl < min(other.cdl for other in overconfident.methods[:-1])
+    assert row.brier > overconfident.methods[0].brier
     assert row.value_lost > 0.1
 
 
@@ -313,13 +313,13 @@ def test_a_predictor_of_the_rows_is_the_same_in_any_order(overconfident: Compari
 def test_json_and_text(overconfident: Comparison) -> None:
     data = json.loads(overconfident.to_json(), parse_constant=pytest.fail)
     assert data["recommended"] == overconfident.recommended
-    assert data["rows"][1]["guarantee"]["quantity"] == "CDL"
+    assert data["methods"][1]["guarantee"]["quantity"] == "CDL"
     assert isinf(named(overconfident, "isotonic").log_loss)
-    assert data["rows"][8]["log_loss"] is None
+    assert data["methods"][8]["log_loss"] is None
     text = str(overconfident)
     assert max(map(len, text.splitlines())) <= 88
     assert text.startswith("Recalibrate with outcomes, by temperature.")
-    assert all(text.count(f"| {row.name} ") == 2 for row in overconfident.rows)
+    assert all(text.count(f"| {row.name} ") == 2 for row in overconfident.methods)
     assert "…" not in text
 
 
@@ -331,15 +331,15 @@ def test_with_payoffs() -> None:
     y, p = drawn(3000, 0, distorted=1.0, shifted=1.5)
     problem = DecisionProblem([[0, 0], [-1, 3]])
     found = compare(y, p, rng=0, problem=problem)
-    none = found.rows[0]
+    none = found.methods[0]
     assert none.value == pytest.approx(problem.value(Predictor.from_samples(y, p)))
-    for row in found.rows:
+    for row in found.methods:
         assert row.value is not None
         assert none.value is not None
         assert row.value_lost == pytest.approx((none.value - row.value) / 3, abs=1e-12)
-    best = max(row.value for row in found.rows if row.value is not None)
+    best = max(row.value for row in found.methods if row.value is not None)
     assert found.recommended == "Platt"
-    assert min(row.regret for row in found.rows) == pytest.approx(0, abs=1e-12)
+    assert min(row.regret for row in found.methods) == pytest.approx(0, abs=1e-12)
     assert best - (named(found, "Platt").value or 0) < 0.02
     assert "your payoffs" in str(found)
     indifferent = compare(y, p, rng=0, problem=DecisionProblem([[1, 2]]))
@@ -351,7 +351,7 @@ def test_the_rain_table() -> None:
     q = rain().predictor
     rows = Predictor(q.p, q.mass, q.positive, rows=1000, effective_rows=1000.0)
     found = compare(rows, rng=0, problem=umbrella())
-    assert found.rows[0].value == 0
+    assert found.methods[0].value == 0
     assert named(found, "Platt").value == named(found, "histogram").value == 1
     assert found.recommended == "Platt"
     assert found.cells is None
@@ -383,12 +383,12 @@ def test_the_simplest_remedy_that_works(distorted: float, shifted: float, simple
         row = named(found, found.recommended)
         assert row.needs_outcomes
         assert row.name != "constant"
-        assert row.regret < found.rows[0].regret / 3
+        assert row.regret < found.methods[0].regret / 3
     assert names.count(simplest) >= 4
 
 
-def row(name: str, cdl: float, guarantee: Bound | None = None, needs_outcomes: bool = True) -> Row:
-    return Row(name, 0, cdl, 0, 0, 0.1, 0, 0.5, None, 0, 0, guarantee, needs_outcomes)
+def row(name: str, cdl: float, guarantee: Bound | None = None, needs_outcomes: bool = True) -> MethodResult:
+    return MethodResult(name, 0, cdl, 0, 0, 0.1, 0, 0.5, None, 0, 0, guarantee, needs_outcomes)
 
 
 def test_choice_is_not_made_by_luck() -> None:
@@ -402,10 +402,9 @@ def test_choice_is_not_made_by_luck() -> None:
     def chosen(none: list[float], simple: list[float], floor: float = 0.05) -> str:
         regrets = (none, [0.0] * 3, simple, [0.01, 0.02, 0.03])
         return choose(
-            [Candidate(r.name, r.guarantee is None, np.array(c)) for r, c in zip(rows, regrets, strict=True)],
-            rows,
+            [Candidate(r, r.guarantee is None, np.array(c)) for r, c in zip(rows, regrets, strict=True)],
             floor,
-        ).name
+        )
 
     assert chosen([0.1, 0.1, 0.1], [0.05, 0.06, 0.07]) == "best"  # noise would be better, but is not on offer
     assert chosen([0.1, 0.1, 0.1], [0.02, 0.01, 0.04]) == "simple"
@@ -417,11 +416,11 @@ def test_choice_is_not_made_by_luck() -> None:
 
 def test_tiny_data() -> None:
     found = compare([0, 1, 0, 1], [0.2, 0.8, 0.8, 0.2], folds=2, rng=0)
-    assert found.samples == 4
-    assert found.recommended in [row.name for row in found.rows]
+    assert found.rows == 4
+    assert found.recommended in [row.name for row in found.methods]
     assert compare([0, 1] * 5, [0.5] * 10, rng=0).recommended == "none"
     ends = compare([0, 1, 0, 1, 1, 0], [0, 0, 1, 1, 1, 0], folds=2, rng=0)
-    assert isinf(ends.rows[0].log_loss)
+    assert isinf(ends.methods[0].log_loss)
 
 
 def test_weights_count() -> None:
@@ -431,8 +430,8 @@ def test_weights_count() -> None:
     w[0] = 0
     found = compare(y, p, w, rng=0)
     q = Predictor.from_samples(y, p, w)
-    assert found.samples == 1999
-    assert found.rows[0].brier == pytest.approx(brier(q), abs=1e-12)
+    assert found.rows == 1999
+    assert found.methods[0].brier == pytest.approx(brier(q), abs=1e-12)
     assert decision_loss(q, q) == 0
     assert found.recommended == "temperature"
 
@@ -459,6 +458,6 @@ def test_many_rows_cost_what_their_values_cost() -> None:
     positive = np.random.default_rng(0).binomial(count, p**1.5)
     q = Predictor(p, count / 10**8, positive / 10**8, rows=10**8, effective_rows=1e8)
     found = compare(q, rng=0)
-    assert found.samples == 10**8
+    assert found.rows == 10**8
     assert found.cells is None
     assert found.recommended != "none"

@@ -206,12 +206,12 @@ def _methods(comparison: Comparison) -> Methods:
                 guarantee=None if row.guarantee is None else row.guarantee.value,
                 needs_outcomes=row.needs_outcomes,
             )
-            for row in comparison.rows
+            for row in comparison.methods
         ),
         recommended=comparison.recommended,
         recommendation=comparison.recommendation,
         reason=comparison.reason,
-        rows=comparison.samples,
+        rows=comparison.rows,
         folds=comparison.folds,
         cells=comparison.cells,
     )

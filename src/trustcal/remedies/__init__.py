@@ -1,13 +1,13 @@
-"""Comparing: post-processors and recalibrators side by side, on rows that they have not seen.
+"""Remedies: noise, rounding and recalibrators compared on rows that they have not seen.
 
     compare(y_true, y_prob, rng=0)      every method, cross-fitted, with a recommendation and its reason
-    Comparison, Row                     what it says, as data
+    Comparison, MethodResult            what it found, as data
 
-The data are a predictor, and stay one: a fold is a predictor, a method is fitted to the law of the other folds, and
-what it does to a fold is again a predictor.  So the cost is that of the distinct values, not of the rows.
+Data become a predictor and stay one: a fold is a predictor, a method is fitted to the law of the other folds, and what
+it makes of the held-out fold is again a predictor.  So the cost is that of the distinct values, not of the rows.
 """
 
-from trustcal.remedies.comparison import Comparison, Row
+from trustcal.remedies.comparison import Comparison, MethodResult
 from trustcal.remedies.trials import compare
 
-__all__ = ["Comparison", "Row", "compare"]
+__all__ = ["Comparison", "MethodResult", "compare"]

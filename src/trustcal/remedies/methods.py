@@ -1,4 +1,4 @@
-"""The methods that `compare` puts side by side, each as: fit to one law, apply to another."""
+"""The methods that `compare` tries: each is fitted to one law and applied to another."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from trustcal.remedies.recalibrators import Map
 from trustcal.smoothing import smooth
 
 FINE: Final = 2048
-"""The law after noise is computed on this many cells, so at most 1/4096 from where the noise puts it."""
+"""The law after noise is computed on a grid of this many bins: no prediction is off by more than 1/4096."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedMethod:
     """A method fitted to the rows that are not held out."""
 
     apply: Callable[[Predictor], Predictor]
@@ -35,33 +35,33 @@ class Method:
     """A way to change predictions."""
 
     name: str
-    fit: Callable[[Fold], Fitted]
+    fit: Callable[[Fold], FittedMethod]
     needs_outcomes: bool
     eligible: bool = True
-    """Whether it may be recommended on the strength of outcomes: noise, rounding and the constant are only shown."""
+    """Whether it may be recommended; noise, rounding and the constant are only shown."""
 
 
-def _mapped(fit: Callable[[Predictor], Map]) -> Callable[[Fold], Fitted]:
-    def fitted(fold: Fold) -> Fitted:
+def _mapped(fit: Callable[[Predictor], Map]) -> Callable[[Fold], FittedMethod]:
+    def fitted(fold: Fold) -> FittedMethod:
         f = fit(fold.train)
-        return Fitted(lambda q: q.map(f))
+        return FittedMethod(lambda q: q.map(f))
 
     return fitted
 
 
-def _noised(choose: Callable[[float], Noise]) -> Callable[[Fold], Fitted]:
-    """Noise that suits the distance to calibration of the fitted rows: the exact law, and no draws."""
+def _noised(choose: Callable[[float], Noise]) -> Callable[[Fold], FittedMethod]:
+    """Noise chosen for the distance to calibration of the rows it is fitted to; the exact law, not a draw."""
 
-    def fitted(fold: Fold) -> Fitted:
+    def fitted(fold: Fold) -> FittedMethod:
         noise = choose(fold.eps)
 
-        return Fitted(lambda q: _law_after(q, noise), batch_cdl(noise, fold.eps))
+        return FittedMethod(lambda q: _law_after(q, noise), batch_cdl(noise, fold.eps))
 
     return fitted
 
 
 def _law_after(q: Predictor, noise: Noise) -> Predictor:
-    """The law after noise on fine cells, but what is clamped stays at 0 and 1: there log loss can be infinite."""
+    """The law after noise on a fine grid; atoms of clamped noise stay at 0 and 1, where log loss can be infinite."""
     q = q if len(q) <= FINE else q.on_grid(FINE, "middle")
     law = smooth(q, noise, FINE, "middle")
     atoms = noise.atoms(q.p).mass
@@ -69,7 +69,7 @@ def _law_after(q: Predictor, noise: Noise) -> Predictor:
         return law
     ends = np.stack([q.mass - q.positive, q.positive]) @ atoms
     split = np.stack([law.mass - law.positive, law.positive])
-    for place in (0, -1):  # the cells at the ends hold the atoms
+    for place in (0, -1):  # the bins at the ends hold the atoms
         ends[:, place] = np.minimum(ends[:, place], split[:, place])
         split[:, place] -= ends[:, place]
     split = np.column_stack([ends[:, 0], split, ends[:, 1]])
@@ -83,13 +83,13 @@ def _law_after(q: Predictor, noise: Noise) -> Predictor:
     )
 
 
-def _rounded(fold: Fold) -> Fitted:
+def _rounded(fold: Fold) -> FittedMethod:
     cells = fold.train.suggested_cells
-    return Fitted(lambda q: q.on_grid(cells, "middle"))
+    return FittedMethod(lambda q: q.on_grid(cells, "middle"))
 
 
 METHODS: Final = (
-    Method("none", lambda _: Fitted(lambda q: q), needs_outcomes=False),
+    Method("none", lambda _: FittedMethod(lambda q: q), needs_outcomes=False),
     Method(
         "uniform",
         _noised(lambda eps: UniformNoise.for_distance(eps, "cdl")),

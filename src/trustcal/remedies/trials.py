@@ -21,9 +21,9 @@ from trustcal.measures.table import MEASURES
 from trustcal.measures.transport import dtc
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.remedies.choosing import Candidate, choose
-from trustcal.remedies.comparison import Comparison, Row
+from trustcal.remedies.comparison import Comparison, MethodResult
 from trustcal.remedies.folds import Fold, merged, split_law, split_rows
-from trustcal.remedies.methods import METHODS, Fitted, Method
+from trustcal.remedies.methods import METHODS, FittedMethod, Method
 
 
 def compare(
@@ -35,11 +35,23 @@ def compare(
     rng: np.random.Generator | int,
     problem: DecisionProblem | None = None,
 ) -> Comparison:
-    """Noise, rounding and recalibration side by side, cross-fitted, with a recommendation and its reason.
+    """Compare noise, rounding and recalibration on held-out rows, with a recommendation and its reason.
 
     Rows are split at random into folds with equal numbers of each outcome.  Each method is fitted to all folds but one
-    and applied to that one; what it says of all rows together is measured.  A `Predictor` made from rows will do: its
-    counts are split as random rows would be.  After noise the exact law is measured, not a draw.
+    and applied to that one; its predictions of all rows together are measured.  After noise the exact law is measured,
+    not a draw.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight : rows in scikit-learn's order; or a `Predictor` made from rows of equal weight, whose
+        counts are split as random rows would be.
+    folds : the number of folds, at least 2.
+    rng : a numpy Generator or a seed, for the folds and the sampling floor.
+    problem : the payoffs to judge by; unless given, those of whoever loses most.
+
+    Returns
+    -------
+    Comparison : the result of each method, and the recommended one.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.random(2000)
@@ -62,16 +74,13 @@ def compare(
     for key in ("smcal", "dtc"):
         MEASURES[key].compile_for(len(METHODS) * len(q))
     trials = [_trial(method, parts, q) for method in METHODS]
-    rows = tuple(_row(trial, trials, q, problem) for trial in trials)
+    candidates = [_candidate(trial, trials, q, problem) for trial in trials]
     measured, bins = pooled(q)
     floor = sampling_floor(measured, "cdl", rng=random).quantile_95
-    choice = choose([_candidate(trial, trials, problem) for trial in trials], rows, floor)
     return Comparison(
-        rows=rows,
-        recommended=choice.name,
-        recommendation=choice.sentence,
-        reason=choice.reason,
-        samples=q.rows or 0,
+        methods=tuple(candidate.result for candidate in candidates),
+        recommended=choose(candidates, floor),
+        rows=q.rows or 0,
         folds=folds,
         cells=bins,
         floor=floor,
@@ -81,7 +90,7 @@ def compare(
 @final
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a method says of the rows held out, fold by fold and of all of them."""
+    """A method's predictions of the held-out rows, fold by fold and of all rows together."""
 
     method: Method
     said: Sequence[Predictor]
@@ -95,15 +104,25 @@ def _trial(method: Method, parts: Sequence[Fold], q: Predictor) -> Trial:
     return Trial(method, said, merged(said, [part.share for part in parts], q.effective_rows), _weakest(fitted))
 
 
-def _weakest(fitted: Sequence[Fitted]) -> Bound | None:
-    """The guarantee that all folds have."""
+def _weakest(fitted: Sequence[FittedMethod]) -> Bound | None:
+    """The guarantee that holds in all folds."""
     return max((one.guarantee for one in fitted if one.guarantee is not None), key=lambda b: b.value, default=None)
 
 
-def _row(trial: Trial, trials: Sequence[Trial], original: Predictor, problem: DecisionProblem | None) -> Row:
+def _candidate(
+    trial: Trial, trials: Sequence[Trial], original: Predictor, problem: DecisionProblem | None
+) -> Candidate:
+    rivals = [other for other in trials if other.method.eligible]
+    regret = [_lost(q, [other.said[fold] for other in rivals], problem) for fold, q in enumerate(trial.said)]
+    return Candidate(_result(trial, rivals, original, problem), trial.method.eligible, np.array(regret))
+
+
+def _result(
+    trial: Trial, rivals: Sequence[Trial], original: Predictor, problem: DecisionProblem | None
+) -> MethodResult:
     q = trial.together
     measured = on_bins(q, bins_for(original))
-    return Row(
+    return MethodResult(
         name=trial.method.name,
         ece=ece(measured),
         cdl=cdl(measured),
@@ -114,7 +133,7 @@ def _row(trial: Trial, trials: Sequence[Trial], original: Predictor, problem: De
         auc=auc(q),
         value=None if problem is None else problem.value(q),
         value_lost=_lost(q, [original], problem),
-        regret=_lost(q, [other.together for other in trials if other.method.eligible], problem),
+        regret=_lost(q, [other.together for other in rivals], problem),
         guarantee=trial.guarantee,
         needs_outcomes=trial.method.needs_outcomes,
     )
@@ -126,9 +145,3 @@ def _lost(q: Predictor, references: Sequence[Predictor], problem: DecisionProble
         return decision_loss(q, references)
     best = max(problem.value(reference) for reference in references)
     return (best - problem.value(q)) / problem.stakes if problem.stakes else 0.0
-
-
-def _candidate(trial: Trial, trials: Sequence[Trial], problem: DecisionProblem | None) -> Candidate:
-    others = [other.said for other in trials if other.method.eligible]
-    regret = [_lost(q, [said[fold] for said in others], problem) for fold, q in enumerate(trial.said)]
-    return Candidate(trial.method.name, trial.method.eligible, np.array(regret))

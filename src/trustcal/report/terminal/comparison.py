@@ -15,7 +15,7 @@ from trustcal.report.terminal.console import display, plain_text
 
 if TYPE_CHECKING:
     from trustcal.guarantees import Bound
-    from trustcal.remedies import Comparison, Row
+    from trustcal.remedies import Comparison, MethodResult
 
 WIDTH = 88
 
@@ -31,8 +31,8 @@ def plain(comparison: Comparison) -> str:
 
 
 def _page(comparison: Comparison, frame: box.Box) -> RenderableType:
-    where = "" if comparison.cells is None else f" ECE and CDL on {comparison.cells} cells of equal mass."
-    yours = comparison.rows[0].value is not None
+    where = "" if comparison.cells is None else f" ECE and CDL on {comparison.cells} bins of equal mass."
+    yours = comparison.methods[0].value is not None
     whose = "with your payoffs (a gain is negative)" if yours else "by whoever loses most"
     return Group(
         Text(comparison.recommendation, style="bold"),
@@ -47,39 +47,39 @@ def _page(comparison: Comparison, frame: box.Box) -> RenderableType:
         f"Value lost: against believing the original predictions, {whose}.",
         "Regret: the same against the best method; noise, rounding and the constant aside.",
         "",
-        f"{comparison.samples:,} rows, each judged by what was fitted to the other folds of {comparison.folds}.{where}",
+        f"{comparison.rows:,} rows, each judged by what was fitted to the other folds of {comparison.folds}.{where}",
     )
 
 
 def _calibration(comparison: Comparison, frame: box.Box) -> Table:
     table = _table(frame, ["ECE", "CDL", "smCal", "DTC", "guarantee", "needs\noutcomes"])
-    for row in comparison.rows:
+    for method in comparison.methods:
         table.add_row(
-            row.name,
-            f"{row.ece:.4f}",
-            _percent(row.cdl),
-            f"{row.smcal:.4f}",
-            f"{row.dtc:.4f}",
-            _guarantee(row.guarantee),
-            "yes" if row.needs_outcomes else "no",
-            style=_style(row, comparison),
+            method.name,
+            f"{method.ece:.4f}",
+            _percent(method.cdl),
+            f"{method.smcal:.4f}",
+            f"{method.dtc:.4f}",
+            _guarantee(method.guarantee),
+            "yes" if method.needs_outcomes else "no",
+            style=_style(method, comparison),
         )
     return table
 
 
 def _worth(comparison: Comparison, frame: box.Box) -> Table:
-    payoff = ["payoff"] if comparison.rows[0].value is not None else []
+    payoff = ["payoff"] if comparison.methods[0].value is not None else []
     table = _table(frame, ["Brier", "log loss", "AUC", *payoff, "value lost", "regret"])
-    for row in comparison.rows:
+    for method in comparison.methods:
         table.add_row(
-            row.name,
-            f"{row.brier:.4f}",
-            f"{row.log_loss:.4f}" if isfinite(row.log_loss) else "∞",
-            f"{row.auc:.4f}",
-            *([] if row.value is None else [f"{row.value:.6g}"]),
-            _percent(row.value_lost),
-            _percent(row.regret),
-            style=_style(row, comparison),
+            method.name,
+            f"{method.brier:.4f}",
+            f"{method.log_loss:.4f}" if isfinite(method.log_loss) else "∞",
+            f"{method.auc:.4f}",
+            *([] if method.value is None else [f"{method.value:.6g}"]),
+            _percent(method.value_lost),
+            _percent(method.regret),
+            style=_style(method, comparison),
         )
     return table
 
@@ -92,8 +92,8 @@ def _table(frame: box.Box, headers: list[str]) -> Table:
     return table
 
 
-def _style(row: Row, comparison: Comparison) -> str | None:
-    return "bold" if row.name == comparison.recommended else None
+def _style(method: MethodResult, comparison: Comparison) -> str | None:
+    return "bold" if method.name == comparison.recommended else None
 
 
 def _guarantee(bound: Bound | None) -> str:
