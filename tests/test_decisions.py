@@ -206,7 +206,7 @@ def test_scores_that_are_not_proper_are_refused(at_0: Any, at_1: Any) -> None:
         (lambda: DecisionProblem([[1, 0], [0, 1]], ["a"]), "2 names, one for each row"),
         (lambda: DecisionProblem([[1, 0], [0, 1]], thresholds=[0.6]), "pay the same"),
         (lambda: DecisionProblem([[0, 1], [1, 0]], thresholds=[0.5]), "above it the later one more"),
-        (lambda: DecisionProblem([[1, 0], [0, 1]], thresholds=[]), "change at 1 thresholds, not 0"),
+        (lambda: DecisionProblem([[1, 0], [0, 1]], thresholds=[]), "have 1 thresholds between them, not 0"),
         (lambda: DecisionProblem.from_thresholds([0.2, 0.1], [1, 1]), "must not decrease"),
         (lambda: DecisionProblem.from_thresholds([1.2], [1]), r"lie in \[0, 1\]"),
         (lambda: DecisionProblem.from_thresholds([0.2], [0]), "positive"),
@@ -240,7 +240,7 @@ def test_rows_in_the_place_of_a_predictor_are_refused() -> None:
             take(np.array([0.2, 0.7]))
     with pytest.raises(ValueError, match="Put the output on a grid"):
         d.value(smooth(Predictor([0.5], [1.0], [0.5]), UniformNoise(0.1)))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"p and y must go together, but are of shapes \(3,\) and \(2,\)"):
+    with pytest.raises(ValueError, match=r"p and y must have shapes that broadcast, but have \(3,\) and \(2,\)"):
         d.score([0.1, 0.2, 0.3], [0, 1])
 
 

@@ -143,7 +143,7 @@ def test_frames_come_out_as_frames(rows: tuple[FloatArray, NDArray[np.bool_]]) -
     ("smoother", "x", "y", "message"),
     [
         (NoiseSmoother(), [[0.5], [0.5]], None, "requires y"),
-        (NoiseSmoother(), [[0.5, 0.5]], [1], "one column of probabilities, but came 2"),
+        (NoiseSmoother(), [[0.5, 0.5]], [1], "one column of probabilities, but got 2"),
         (NoiseSmoother(), [[0.5], [1.5]], [0, 1], r"the first is row 1 \(from 0\) with 1.5"),
         (NoiseSmoother(), [[0.5], [0.5]], [0, 2], "outcomes must be 0 or 1"),
         (NoiseSmoother(), [[np.nan], [0.5]], [0, 1], "contains NaN"),
@@ -222,7 +222,7 @@ def test_a_label_that_no_class_has_is_no_outcome() -> None:
     model = TrustedClassifier(LogisticRegression(), payoff=[[0, 0], [-1, 3]], eps=0.01, random_state=0).fit(x, y)
     assert -1 <= model.score(x, y) <= 3
     for wrong in (np.full(80, "YES"), (y == "yes").astype(int)):
-        with pytest.raises(ValueError, match=r"y must hold the classes \['no', 'yes'\], but has"):
+        with pytest.raises(ValueError, match=r"y must hold the classes \['no', 'yes'\], but also has"):
             model.score(x, wrong)
 
 

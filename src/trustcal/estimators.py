@@ -1,11 +1,11 @@
-"""scikit-learn estimators: noise with a guarantee as a step of a pipeline, a classifier that acts by a payoff table.
+"""scikit-learn estimators: noise with a guarantee as a pipeline step, and a classifier that acts on a payoff table.
 
-    NoiseSmoother        one column of probabilities in, the same with noise out
-    TrustedClassifier    any binary classifier; its probabilities smoothed, its answers the best actions
+    NoiseSmoother        takes one column of probabilities and adds noise
+    TrustedClassifier    wraps a binary classifier: adds noise to its probabilities, predicts the best actions
 
-Both learn from outcomes only how far the probabilities are from calibration; `guarantee_` is what the noise then
-promises.  With outcomes at hand, recalibration (`trustcal.compare`) usually earns more: these are for when a worst case
-must be bounded.  Measures become scorers like this:
+Both use outcomes only to bound the distance to calibration; `guarantee_` is the resulting bound.  If outcomes are
+available, recalibration (`trustcal.compare`) usually earns more; these classes are for bounding the worst case.  Any
+measure can be a scorer:
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.metrics import make_scorer
@@ -57,12 +57,23 @@ FloatArray = NDArray[np.float64]
 
 @final
 class NoiseSmoother(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Probabilities with noise (Theorem 3.1): within `guarantee_` of the best use of them, for every decision maker.
+    """Adds noise to probabilities (Theorem 3.1), so that every decision maker is within `guarantee_` of the best use.
 
-    `fit` takes one column of probabilities and the outcomes, 0 or 1, and finds eps_, an upper bound on the distance to
-    calibration that holds with the given confidence for rows drawn independently; or eps is given, and no outcomes are
-    needed.  `transform` draws noise for each row, independently.  With an integer `random_state` every call draws the
-    same numbers; give a `Generator` (or None) to have new ones each time, as one should where rows come in batches.
+    `fit` takes one column of probabilities and the outcomes, 0 or 1, and sets `eps_`, `noise_` and `guarantee_`.
+    `transform` draws independent noise for each row.
+
+    Parameters
+    ----------
+    noise : str
+        The family of the noise: "uniform", "laplace", "gaussian" or "rounding".
+    target : {"ece", "cdl", "decision_loss"}
+        The error whose guarantee the noise minimises.
+    eps : float, optional
+        The distance to calibration.  By default an upper confidence bound from independent rows, which needs outcomes.
+    confidence : float
+        The confidence level of that bound.
+    random_state : int, Generator, RandomState or None
+        With an integer every call draws the same noise; for batches of rows pass a Generator or None.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
@@ -89,7 +100,7 @@ class NoiseSmoother(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:  # noqa: N803
-        """Find eps_, noise_ and guarantee_.  O(n log n)."""
+        """Set eps_, noise_ and guarantee_.  O(n log n)."""
         if self.eps is None and y is None:
             raise ValueError(
                 "NoiseSmoother requires y to be passed, but the target y is None. Pass the outcomes, or eps, a bound "
@@ -120,16 +131,25 @@ class NoiseSmoother(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
 
 @final
 class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A binary classifier whose probabilities carry a guarantee, and whose answers are the best actions.
+    """A binary classifier whose probabilities have a guarantee and whose predictions are the best actions.
 
-    `fit` predicts each row by the estimator fitted to other rows (`cv`), takes from that an upper bound eps_ on the
-    distance to calibration, and fits the estimator once more, to all rows.  So eps_ is about the same learner with
-    fewer rows; for the final fit `guarantee_` holds as far as that one is no worse calibrated on rows it has not seen.
-    Give eps to rely on something else.
+    `fit` predicts each row by the estimator fitted to other rows, bounds the distance to calibration from these
+    predictions (`eps_`), and fits the estimator again to all rows.  `guarantee_` holds for the final fit if that is no
+    worse calibrated on new rows than the cross-validated ones.
 
-    `predict` answers by `payoff`: a row per action, its payoff if the outcome is classes_[0] and if it is classes_[1].
-    The answer is the number of the row, or its name in `actions`; without payoffs it is the likelier class.  `score` is
-    the mean payoff of these answers, or without payoffs the accuracy.
+    Parameters
+    ----------
+    estimator : classifier
+        Any binary classifier with `predict_proba`.
+    payoff : array-like of shape (actions, 2), optional
+        The payoff of each action if the class is classes_[0] and if it is classes_[1].  `predict` then returns the
+        best action and `score` the mean payoff; without it, the likelier class and the accuracy.
+    actions : list of str, optional
+        Names of the actions, which `predict` returns instead of row numbers.
+    noise, target, eps, confidence, random_state
+        As in `NoiseSmoother`.
+    cv : int, splitter or None
+        scikit-learn's choice of folds.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> rng = np.random.default_rng(0)
@@ -166,8 +186,10 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
-        """Fit the estimator, and find eps_, noise_ and guarantee_.  As many fits as folds, and one more."""
-        validate_data(self, X, y, skip_check_array=True)  # X stays as it is: the estimator may want names, or texts
+        """Fit the estimator and set eps_, noise_ and guarantee_.  One fit per fold, and one more."""
+        validate_data(
+            self, X, y, skip_check_array=True
+        )  # X is not converted: the estimator may need column names or text
         label: NDArray[Any] = column_or_1d(y, warn=True)
         if label.dtype.kind == "f":
             assert_all_finite(label, input_name="y")
@@ -178,7 +200,7 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         self.classes_, outcome = np.unique(label, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError("There must be rows of two classes, but there is one class only. Use data with both.")
+            raise ValueError("There must be rows of two classes, but there is only one class. Use data with both.")
         self.problem_: DecisionProblem = _problem(self.payoff, self.actions)
         if self.eps is None:
             said = cross_val_predict(clone(self.estimator), X, label, cv=self.cv, method="predict_proba")[:, 1]
@@ -203,14 +225,14 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         return np.asarray(best if self.actions is None else np.asarray(self.actions)[best])
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
-        """The mean payoff of the actions taken; without payoffs, how often the class is right."""
+        """The mean payoff of the actions taken, or the accuracy if no payoffs were given."""
         if self.payoff is None:
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
         label = np.asarray(y)
         unknown = set(label.ravel().tolist()) - set(self.classes_.tolist())
         if unknown:
             raise ValueError(
-                f"y must hold the classes {self.classes_.tolist()}, but has {min(map(repr, unknown))} too."
+                f"y must hold the classes {self.classes_.tolist()}, but also has {min(map(repr, unknown))}."
             )
         earned = self.problem_.score(self._smoothed(X), label == self.classes_[1])
         return float(np.average(earned, weights=None if sample_weight is None else np.asarray(sample_weight)))
@@ -235,14 +257,14 @@ def _probabilities(smoother: NoiseSmoother, X: ArrayLike, *, reset: bool) -> Flo
     table = validate_data(smoother, X, dtype=np.float64, reset=reset)
     if table.shape[1] != 1:
         raise ValueError(
-            f"NoiseSmoother takes one column of probabilities, but came {table.shape[1]}. "
+            f"NoiseSmoother takes one column of probabilities, but got {table.shape[1]}. "
             "Of the output of predict_proba, pass the column of class 1: proba[:, [1]]."
         )
     return checked_predictions(table[:, 0])
 
 
 def _distance(q: Predictor, confidence: float) -> float:
-    """An upper bound on the distance to calibration; noise for a distance of 0 there is none."""
+    """An upper confidence bound on the distance to calibration, kept positive: at distance 0 no noise is defined."""
     return max(dtc_upper_bound(q, confidence).upper, 1e-9)
 
 
@@ -260,7 +282,7 @@ def _problem(payoff: ArrayLike | None, actions: list[str] | None) -> DecisionPro
 
 
 def _generator(random_state: object) -> np.random.Generator:
-    """scikit-learn's kinds of seed, and numpy's generators."""
+    """A generator from any random_state of scikit-learn."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1, size=4))

@@ -1,4 +1,4 @@
-"""Envelopes from above over [0, 1]: of finitely many lines, without rounding, and of points, over 1/2."""
+"""Upper envelopes over [0, 1]: of finitely many lines, in rational arithmetic, and of points, at 1/2."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Point = tuple[float, float]
 def upper_envelope(payoff: FloatArray) -> tuple[FloatArray, IntArray]:
     """Thresholds and best actions: the upper envelope of the lines U(a, 0) + p·(U(a, 1) − U(a, 0)) over [0, 1].
 
-    In rational arithmetic, so that neither nearly parallel lines nor ties are decided by rounding.  A line that only
-    touches the envelope at 0 or at 1 is part of it: a forecast of exactly 0 leaves its owner indifferent there.
+    In rational arithmetic, so that rounding decides neither nearly parallel lines nor ties.  A line that only touches
+    the envelope at 0 or 1 is part of it: at a forecast of exactly 0 the decision maker is indifferent.
     """
     lines = sorted(
         (Fraction(at_1) - Fraction(at_0), Fraction(at_0), -action)
@@ -46,7 +46,7 @@ def upper_envelope(payoff: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def bridge(x: FloatArray, y: FloatArray, ends: tuple[Point, Point]) -> tuple[Point, Point]:
-    """Of all chords over 1/2 between points (x increasing; and the ends, at 0 and 1), the ends of the highest there.
+    """The end points of the chord that is highest at 1/2, among points with x increasing and the two ends, at 0 and 1.
 
     >>> bridge(np.array([0.25, 0.375, 0.75]), np.array([0.5, 0.5, 0.25]), ((0.0, 0.0), (1.0, 0.0)))
     ((0.375, 0.5), (0.75, 0.25))
@@ -55,11 +55,11 @@ def bridge(x: FloatArray, y: FloatArray, ends: tuple[Point, Point]) -> tuple[Poi
     """
     below, above = int(np.searchsorted(x, 0.5, side="left")), int(np.searchsorted(x, 0.5, side="right"))
     a, b = ends
-    for stride in (64, 1):  # first on a few of the points, which nearly settles it
+    for stride in (64, 1):  # first on a subsample, which nearly finds it
         left, right = slice(0, below, stride), slice(above, None, stride)
         tried = set()
-        # Whatever stands above the line through a and b is a better end, and lifts the chord over 1/2: by less than a
-        # rounding error at first, if one end is that close to 1/2.  So the chords themselves say when to stop.
+        # A point above the line through a and b is a better end and raises the chord at 1/2, possibly by less than a
+        # rounding error if one end is close to 1/2.  So stop when a chord repeats, not when the height stays the same.
         while (a, b) not in tried:
             tried.add((a, b))
             slope = (b[1] - a[1]) / (b[0] - a[0])
@@ -69,7 +69,7 @@ def bridge(x: FloatArray, y: FloatArray, ends: tuple[Point, Point]) -> tuple[Poi
 
 
 def over_half(a: Point, b: Point) -> float:
-    """The height of the chord from a to b over 1/2.
+    """The height at 1/2 of the chord from a to b.
 
     >>> over_half((0.25, 1.0), (1.0, 0.25))
     0.75
@@ -78,7 +78,7 @@ def over_half(a: Point, b: Point) -> float:
 
 
 def blocks(n: int) -> Iterator[slice]:
-    """Slices small enough for the cache: over many values, memory traffic is what costs.
+    """Slices small enough for the cache.
 
     >>> list(blocks(20_000))
     [slice(0, 16384, None), slice(16384, 20000, None)]
@@ -88,7 +88,7 @@ def blocks(n: int) -> Iterator[slice]:
 
 
 def _touched(mu: FloatArray, loss: FloatArray, slope: float, others: list[Point]) -> Point:
-    """The point that a line of this slope touches from above: the first of the others, unless one is higher."""
+    """The point that a line of this slope touches from above: the first of the others, unless a point is higher."""
     points = list(others)
     for block in blocks(len(mu)):
         highest = block.start + int(np.argmax(loss[block] - slope * mu[block]))

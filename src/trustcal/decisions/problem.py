@@ -1,9 +1,9 @@
-"""Decision problems: who acts on a prediction, when they change their mind, and what believing it costs them.
+"""Decision problems: actions with payoffs, the thresholds between them, best responses and regret.
 
-A decision maker has finitely many actions; action a pays payoff[a, y] when the outcome is y.  Believing p, its expected
-payoff is a line in p; the best response takes the highest line.  So a decision problem is, up to dominated actions, a
-list of thresholds where the best action changes, and its best responses are found by comparing p with the thresholds.
-Expected payoffs are never compared with each other there: rounding would decide ties.
+Action a pays payoff[a, y] when the outcome is y.  Its expected payoff is a line in the believed probability p, and the
+best response takes the highest line.  So a decision problem is, up to dominated actions, a list of thresholds where the
+best action changes.  Best responses are found by comparing p with thresholds, never expected payoffs with each other:
+rounding would decide ties.
 
     >>> d = DecisionProblem([[0, 0], [-1, 3]], actions=["wait", "treat"])
     >>> d.thresholds                                       # -(1 - p) + 3p > 0
@@ -15,13 +15,13 @@ Expected payoffs are never compared with each other there: rounding would decide
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import as_number, as_numbers, refuse, refuse_other, unit_numbers
+from trustcal.checking import as_numbers, checked_number, refuse, refuse_other, unit_numbers
 from trustcal.decisions.envelope import upper_envelope
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
@@ -34,15 +34,16 @@ IntArray = NDArray[np.intp]
 @final
 @dataclass(frozen=True, eq=False)
 class Swaps:
-    """What a regretful decision maker would change, prediction value by prediction value."""
+    """For each prediction value, the action taken, the better one and what the swap gains."""
 
     p: FloatArray
+    """Prediction values."""
     taken: IntArray
-    """The action taken at p: a best response to p, the worst where several tie."""
+    """The action taken at p: a best response to p, the worst one where several tie."""
     better: IntArray
-    """The action that p_hat asks for."""
+    """The best response to p_hat."""
     gain: FloatArray
-    """How much the swap gains, weighted by how often p is predicted; the sum is the swap regret."""
+    """The gain of the swap times the mass of p; the sum is the swap regret."""
 
 
 @final
@@ -50,9 +51,19 @@ class Swaps:
 class DecisionProblem:
     """A decision problem (A, {0, 1}, U) with finitely many actions (the paper's Section 2.1).
 
-    `payoff[a, y]` is U(a, y), any real numbers in the user's own units; values and regrets come in the same units.
-    Thresholds are computed from the payoffs in rational arithmetic and rounded once; a caller who knows them better
-    than rounded payoffs can tell says so in `thresholds` (as `from_thresholds` does).
+    Thresholds are computed from the payoffs in rational arithmetic and rounded once.
+
+    Parameters
+    ----------
+    payoff : array-like of shape (actions, 2)
+        U(a, y) in any units; values and regrets have the same units.
+    actions : iterable of str, optional
+        Names of the actions; "action 0", "action 1", … by default.
+    thresholds : array-like, optional
+        The thresholds, where they are known more exactly than rounded payoffs determine them.
+
+    >>> DecisionProblem([[0, 0], [-1, 3]], actions=["wait", "treat"])
+    DecisionProblem(wait | 0.25 | treat)
 
     O(k log k) for k actions.
     """
@@ -78,9 +89,9 @@ class DecisionProblem:
                 f"but its shape is {table.shape}."
             )
         worse = np.where(np.isfinite(table[:, 0]), table[:, 1], table[:, 0])
-        refuse(~np.isfinite(worse), worse, "payoffs must be finite numbers", "leave out what is never possible")
+        refuse(~np.isfinite(worse), worse, "payoffs must be finite numbers", "leave out impossible actions")
         if np.abs(table).max() > np.finfo(float).max / 4:
-            raise ValueError("payoffs must be so small that their differences are finite. Use larger units.")
+            raise ValueError("payoffs must be small enough for their differences to be finite. Use larger units.")
         given = [f"action {a}" for a in range(len(table))] if actions is None else actions
         names = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(map(str, given))
         if len(names) != len(table):
@@ -92,10 +103,8 @@ class DecisionProblem:
             _check_thresholds(changes, table)
         for array in (table, changes, responses):
             array.flags.writeable = False
-        object.__setattr__(self, "payoff", table)
-        object.__setattr__(self, "actions", names)
-        object.__setattr__(self, "thresholds", changes)
-        object.__setattr__(self, "responses", responses)
+        for field, value in zip(fields(self), (table, names, changes, responses), strict=True):
+            object.__setattr__(self, field.name, value)
 
     def __repr__(self) -> str:
         steps = [self.actions[self.responses[0]]]
@@ -107,10 +116,19 @@ class DecisionProblem:
     def from_thresholds(
         cls, thresholds: ArrayLike, weights: ArrayLike, actions: Iterable[str] | None = None
     ) -> DecisionProblem:
-        """The decision maker who changes action at each threshold, with the given stakes there.
+        """The decision problem with given thresholds and weights.
 
-        Passing threshold μ with weight m changes the payoff by m·(y − μ).  Where Σ m·μ ≤ 1 and Σ m·(1 − μ) ≤ 1 all
-        payoffs lie in [0, 1]; every bounded proper score is a mixture of such steps (docs: V-shaped rules).
+        Passing threshold μ with weight m changes the payoff by m·(y − μ).  If Σ m·μ ≤ 1 and Σ m·(1 − μ) ≤ 1, all
+        payoffs lie in [0, 1].  Every bounded proper score is a mixture of such steps (docs/theory.md, Section 2).
+
+        Parameters
+        ----------
+        thresholds : array-like
+            Where the action changes, in [0, 1], not decreasing.
+        weights : array-like
+            The positive weight of each threshold.
+        actions : iterable of str, optional
+            One name more than there are thresholds.
 
         >>> DecisionProblem.from_thresholds([0.5], [2]).payoff
         array([[1., 0.],
@@ -129,11 +147,16 @@ class DecisionProblem:
     def from_score(cls, score_at_0: ArrayLike, score_at_1: ArrayLike, p: ArrayLike) -> DecisionProblem:
         """The decision problem that induces a proper score (Claim 2.4).
 
-        The score is given by its values S(p, 0) and S(p, 1) on an increasing grid; action i is "report p[i]".  The
-        claim says "bijective"; the truth is onto: every bounded proper score is induced by some problem with payoffs
-        in the same range, but problems that differ in dominated actions induce the same score.  The induced score is
-        the given one at every grid point, except that on a threshold, where two reports are equally good, it is that of
-        the lower one.  A score that is not proper, one under which some report beats the truth, is refused.
+        Action i is "report p[i]".  The induced score equals the given one at every grid point; on a threshold, where
+        two reports are equally good, it is that of the lower one.  The paper claims a bijection.  The map is only onto:
+        problems that differ in dominated actions induce the same score.
+
+        Parameters
+        ----------
+        score_at_0, score_at_1 : array-like
+            S(p, 0) and S(p, 1) on the grid.  The score must be proper: no report may beat the truth.
+        p : array-like
+            The grid, strictly increasing in [0, 1].
 
         >>> grid = np.array([0, 0.5, 1])
         >>> brier = DecisionProblem.from_score(1 - grid**2, 1 - (1 - grid)**2, grid)
@@ -142,11 +165,8 @@ class DecisionProblem:
 
         O(k log k).
         """
-        grid, at_0, at_1 = (
-            real_vector(p, "p"),
-            real_vector(score_at_0, "score_at_0"),
-            real_vector(score_at_1, "score_at_1"),
-        )
+        given = {"p": p, "score_at_0": score_at_0, "score_at_1": score_at_1}
+        grid, at_0, at_1 = (real_vector(values, name) for name, values in given.items())
         if not len(at_0) == len(at_1) == len(grid) or len(grid) == 0:
             raise ValueError(
                 f"p and the scores must pair up, but have lengths {len(grid)}, {len(at_0)} and {len(at_1)}."
@@ -170,26 +190,28 @@ class DecisionProblem:
 
     @property
     def stakes(self) -> float:
-        """The most that the choice between best responses can matter in either state: the payoff range.
+        """The payoff range: the largest difference between two best responses, for either outcome.
 
-        Divided by it, every regret is at most the CDL of the predictor, as for payoffs in [0, 1].
+        Any regret divided by it is at most the CDL of the predictor, as for payoffs in [0, 1].
         """
         return float(np.ptp(self.payoff[self.responses], axis=0).max())
 
     @property
     def weights(self) -> FloatArray:
-        """The stakes m at each threshold μ: passing it changes the payoff by m·(y − μ)."""
+        """The weight m of each threshold μ: passing it changes the payoff by m·(y − μ)."""
         slope = self.payoff[self.responses, 1] - self.payoff[self.responses, 0]
         return np.diff(slope)
 
     def best_response(self, p: ArrayLike) -> IntArray:
-        """The index of the action that is best when y = 1 has probability p; at a threshold the lower action."""
+        """The row of `payoff` that is best if y = 1 has probability p; on a threshold, the lower one.  O(log k)."""
         return self.responses[np.searchsorted(self.thresholds, unit_numbers(p, "beliefs"), side="left")]
 
     def score(self, p: ArrayLike, y: ArrayLike) -> FloatArray:
         """The induced proper score S_U(p, y) = U(a*(p), y) (Definition 2.2).
 
-        >>> umbrella().score([0.3, 0.8], [1, 1])
+        Predictions and outcomes broadcast.  O(log k) each.
+
+        >>> DecisionProblem([[1, 0], [0, 1]]).score([0.3, 0.8], [1, 1])
         array([0., 1.])
         """
         outcome, action = as_numbers(y, "outcomes"), self.best_response(p)
@@ -198,23 +220,23 @@ class DecisionProblem:
             return self.payoff[action, outcome.astype(np.intp)]
         except IndexError:
             raise ValueError(
-                f"p and y must go together, but are of shapes {action.shape} and {outcome.shape}."
+                f"p and y must have shapes that broadcast, but have {action.shape} and {outcome.shape}."
             ) from None
 
     def value(self, q: Predictor) -> float:
-        """What believing the predictor earns: E[S_U(p, y)].  O(n log k)."""
+        """The expected payoff of acting on the predictions: E[S_U(p, y)].  O(n log k)."""
         q = as_predictor(q)
         return float(_earned(self.payoff[self.best_response(q.p)], q).sum())
 
     def swap_regret(self, q: Predictor | Law) -> float:
-        """What believing the predictor loses against the best use of it (Definition 2.9, Proposition 2.10).
+        """The loss of acting on the predictions against the best use of them (Definition 2.9, Proposition 2.10).
 
             Swap_U(q) = max over σ of E[S_U(σ(p), y) − S_U(p, y)],  attained by σ(p) = p_hat
 
-        A supremum over best responses: where p sits on a threshold, the worst of the tied actions is taken.
+        It is a supremum over best responses: on a threshold the worst of the tied actions counts.
 
         >>> rain = Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
-        >>> umbrella().swap_regret(rain)
+        >>> DecisionProblem([[1, 0], [0, 1]]).swap_regret(rain)
         1.0
 
         O(n log k).
@@ -224,72 +246,50 @@ class DecisionProblem:
         return float(self.swaps(q).gain.sum())
 
     def swaps(self, q: Predictor) -> Swaps:
-        """The swap a regretful decision maker would make at each prediction value, with its gain.  O(n log k)."""
+        """The better action at each prediction value and its gain; the gains sum to the swap regret.  O(n log k)."""
         q = as_predictor(q)
         lower, upper = (self.responses[np.searchsorted(self.thresholds, q.p, side=side)] for side in ("left", "right"))
-        # Only differences matter, and only between best responses: what else there is may be as large as it likes.
+        # Only differences between best responses matter; other payoffs may be arbitrarily large.
         payoff = self.payoff - self.payoff[self.responses[0]]
         earned_lower, earned_upper = (_earned(payoff[action], q) for action in (lower, upper))
         taken = np.where(earned_upper < earned_lower, upper, lower)
         better = self.best_response(q.p_hat)
         gain = _earned(payoff[better], q) - np.minimum(earned_lower, earned_upper)
-        # Where p_hat is a rounding away from a threshold both actions are as good: no swap for the sake of rounding.
+        # Within rounding of a threshold both actions are equally good: not a swap.
         gain[gain <= 8 * np.finfo(float).eps * np.abs(payoff[self.responses]).max() * q.mass] = 0.0
         return Swaps(q.p, taken, np.where(gain > 0, better, taken), gain)
 
     def soft_response(self, p: ArrayLike, rate: float) -> FloatArray:
-        """The exponential mechanism over actions: Pr[a | p] ∝ exp(rate · E_{y~p} U(a, y)), a row per p.
+        """The exponential mechanism over actions: Pr[a | p] ∝ exp(rate · E_{y~p} U(a, y)).
 
-        It forgoes at most ln(k)/rate of the expected payoff, and moves smoothly with p.
+        It loses at most ln(k)/rate of the expected payoff and varies smoothly with p.
 
-        >>> umbrella().soft_response([0.5, 0.75], rate=2).round(3)
+        The k probabilities are along the last axis.  O(k) each.
+
+        >>> DecisionProblem([[1, 0], [0, 1]]).soft_response([0.5, 0.75], rate=2).round(3)
         array([[0.5  , 0.5  ],
                [0.269, 0.731]])
         """
-        if not 0 <= as_number(rate) < np.inf:
-            raise ValueError(f"rate must be a finite number, 0 or more, not {rate!r}.")
+        rate = checked_number("rate", rate, 0, np.inf, "[)", rule="be a finite number, 0 or more")
         belief = unit_numbers(p, "beliefs")[..., None]
         expected = (1 - belief) * self.payoff[:, 0] + belief * self.payoff[:, 1]
         likelihood = np.exp(rate * (expected - expected.max(axis=-1, keepdims=True)))
         return np.asarray(likelihood / likelihood.sum(axis=-1, keepdims=True))
 
     def soft_value(self, q: Predictor, rate: float) -> float:
-        """What the soft response to the predictor earns on average.  O(n·k)."""
+        """The expected payoff of the soft response to the predictions.  O(n·k)."""
         q = as_predictor(q)
         response = self.soft_response(q.p, rate)
         return float(_earned(response @ self.payoff, q).sum())
 
     def soft_regret(self, q: Predictor, rate: float) -> float:
-        """What the soft response loses against the best action at each prediction value.  O(n·k).
+        """The loss of the soft response against the best action at each prediction value.  O(n·k).
 
-        As the rate grows it tends to the swap regret, where no prediction sits on a threshold.
+        As the rate grows it tends to the swap regret, unless a prediction lies on a threshold.
         """
         q = as_predictor(q)
         best = _earned(self.payoff[self.best_response(q.p_hat)], q).sum()
         return max(0.0, float(best) - self.soft_value(q, rate))
-
-
-def umbrella() -> DecisionProblem:
-    """The paper's introduction: take an umbrella or leave it, payoff 1 when the decision matches the weather.
-
-    >>> umbrella()
-    DecisionProblem(leave it | 0.5 | take it)
-    """
-    return DecisionProblem([[1, 0], [0, 1]], ["leave it", "take it"], thresholds=[0.5])
-
-
-def threshold(mu: float) -> DecisionProblem:
-    """The V-shaped rule of threshold mu, scaled to payoffs in [0, 1] (the paper's S_μ, proof of Theorem B.3).
-
-        U(a, y) = 1/2 ± (y − μ) / (2 max(μ, 1 − μ)),  + for the action taken above μ
-
-    >>> threshold(0.2).payoff
-    array([[0.625, 0.   ],
-           [0.375, 1.   ]])
-    """
-    if not 0 <= as_number(mu) <= 1:
-        raise ValueError(f"a threshold must lie in [0, 1], not {mu!r}.")
-    return DecisionProblem.from_thresholds([mu], [1 / max(mu, 1 - mu)], ["do not act", "act"])
 
 
 def checked_problem(problem: DecisionProblem) -> DecisionProblem:
@@ -305,14 +305,14 @@ def _expected(payoff: FloatArray, p: FloatArray) -> FloatArray:
 
 
 def _earned(payoff: FloatArray, q: Predictor) -> FloatArray:
-    """The payoff of an action per prediction value, weighted by how often each outcome comes with it."""
+    """The expected payoff of an action at each prediction value, times the mass of the value."""
     return np.asarray((q.mass - q.positive) * payoff[:, 0] + q.positive * payoff[:, 1])
 
 
 def _check_thresholds(thresholds: FloatArray, payoff: FloatArray) -> None:
     if len(thresholds) != len(payoff) - 1:
         raise ValueError(
-            f"{len(payoff)} actions in order change at {len(payoff) - 1} thresholds, not {len(thresholds)}."
+            f"{len(payoff)} actions in order have {len(payoff) - 1} thresholds between them, not {len(thresholds)}."
         )
     refuse(~((thresholds >= 0) & (thresholds <= 1)), thresholds, "thresholds must lie in [0, 1]")
     refuse(np.diff(thresholds, prepend=0) < 0, thresholds, "thresholds must not decrease")
