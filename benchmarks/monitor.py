@@ -12,7 +12,6 @@ median over streams.  They are the same on every machine.
 
 from __future__ import annotations
 
-import io
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -49,8 +48,7 @@ def feeding(table: Table) -> None:
             monitor.learn_one(a, b)
 
     def followed() -> None:
-        quiet = Console(file=io.StringIO())
-        watch(file, prediction="p", outcome="y", monitor=Monitor(), follow=False, every=n, console=quiet)
+        watch(file, prediction="p", outcome="y", follow=False)
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.csv"

@@ -34,10 +34,10 @@ ROOMS = [
     "reading",
     "rewriting",
     "estimators",
+    "monitoring",
     "report",
     "remedies",
     "auditing",
-    "monitoring",
     "cli",
 ]
 """From the ground floor up: a room imports only from the rooms before it (and within itself)."""

@@ -23,17 +23,20 @@ from rich.console import Console
 from tests.bets import slow_e_value
 from trustcal.monitoring import Monitor, WatchReport, watch
 from trustcal.monitoring.following import HEAD, LONGEST, FileChunks, Lines, PipeChunks
-from trustcal.monitoring.pairing import Waiting
-from trustcal.monitoring.parsing import Columns, Fault, Format, Row
+from trustcal.monitoring.line_parser import LineFault, LineFormat, StreamColumns, StreamRow
+from trustcal.monitoring.pending import PendingPredictions
+from trustcal.report.terminal.watch import TerminalView
 
 WINDOW = 40
 DRIVER = """
 import sys
 from trustcal.monitoring import Monitor
 from trustcal.monitoring import watch
+from trustcal.report.terminal.watch import TerminalView
 source, state = sys.argv[1:]
+settings = {"monitor": Monitor(window=40), "state": state or None, "save_seconds": 0.02, "view": TerminalView()}
 try:
-    watch(source, prediction="p", outcome="y", monitor=Monitor(window=40), state=state or None, save_seconds=0.02)
+    watch(source, prediction="p", outcome="y", **settings)
 except ValueError as error:
     sys.exit(f"trustcal: {error}")
 """
@@ -66,7 +69,6 @@ def watched(source: Path, state: Path | None = None, row_id: str | None = None, 
         state=state,
         follow=False,
         pending=pending,
-        console=Console(file=io.StringIO()),
     )
 
 
@@ -165,7 +167,7 @@ def test_a_file_that_is_cut_ends_the_watch_with_a_message(tmp_path: Path) -> Non
         os.truncate(file, 20)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert "was cut to 20 bytes" in err
+    assert "was truncated to 20 bytes" in err
     assert "100 rows" in out
     with pytest.raises(ValueError, match=r"does not begin with the .* bytes .* that were counted before"):
         watched(file, state)
@@ -195,7 +197,7 @@ def test_a_last_line_without_end_counts_at_the_end_and_may_get_its_end_later(tmp
     file.write_text("p,y\n0.5,1\n0.25,0\r\n0.125,0\n0.3,1")
     watched(file, state)
     file.write_text("p,y\n0.5,1\n0.25,0\r\n0.125,0\n0.3,11\n")
-    with pytest.raises(ValueError, match="line 5, the last one counted, had no end then and has grown since"):
+    with pytest.raises(ValueError, match="line 5, the last one counted, was incomplete and has grown since"):
         watched(file, state)
     assert rounds_in(state) == 4
 
@@ -204,14 +206,16 @@ def test_a_state_is_only_for_the_same_watch(tmp_path: Path) -> None:
     file, state = tmp_path / "rows.csv", tmp_path / "state.json"
     file.write_text(csv_of(rows(5)))
     watched(file, state)
-    with pytest.raises(ValueError, match=r"saved with other pending: 1000, not 7\. Use another state"):
+    with pytest.raises(
+        ValueError, match=r"saved with other pending: 1000, not 7\. Use the same, or another state file"
+    ):
         watched(file, state, pending=7)
     with pytest.raises(ValueError, match="saved with other columns"):
         watched(file, state, row_id="id")
     with pytest.raises(ValueError, match=r"saved with other monitor: .*'window': 40.* not .*'window': 9"):
         watch(file, prediction="p", outcome="y", monitor=Monitor(window=9), state=state)
     file.write_text(csv_of(rows(5, seed=1)))
-    with pytest.raises(ValueError, match="it was cut, written anew, or is another stream"):
+    with pytest.raises(ValueError, match="it was truncated or rewritten, or is another stream"):
         watched(file, state)
     state.write_text(fed([]).to_json())
     with pytest.raises(ValueError, match="not that of a Watch"):
@@ -234,7 +238,6 @@ def test_a_pipe_brings_new_rows_or_replays(tmp_path: Path, monkeypatch: pytest.M
                 monitor=Monitor(window=WINDOW),
                 state=state,
                 replay=replay,
-                console=Console(file=io.StringIO()),
             )
 
     piped(csv_of(pairs[:20]), replay=False)
@@ -264,8 +267,9 @@ def test_faults_are_counted_with_their_lines_and_the_stream_goes_on(tmp_path: Pa
         "unreadable line": [9, 10, 17],
     }
     assert report.faults.counts == {"bad prediction": 5, "bad outcome": 3, "unreadable line": 3}
-    assert "line 4: 1.2 is not in [0, 1]" in str(report)
-    assert "row left out" in str(report)
+    assert "line 4: bad prediction: 1.2 is not in [0, 1] (row skipped)" in str(report).splitlines()
+    assert "line 8: bad outcome: '2' is not 0 or 1 (row skipped)" in str(report).splitlines()
+    assert str(report).startswith(f"{file}, to its end, line 17: 4 rows.\nNo alarm in 4 rows. ")
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -280,11 +284,11 @@ def test_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("q,y\n0.5,1\n", "must name a column 'p' once, but names it 0 times"),
-        ("P,y\n0.5,1\n", r"rows.csv: .* names it 0 times\. Did you mean 'P'\?"),
-        ("p,p,y\n0.5,0.5,1\n", "names it 2 times"),
-        ('{"q": 0.5, "y": 1}\n', "the first line has no 'p': its names are q, y"),
-        ('{"p": 0.5, "y"\n', "begins like JSON but is none"),
+        ("q,y\n0.5,1\n", "the first line has no column 'p'.* Its columns are: q, y"),
+        ("P,y\n0.5,1\n", r"rows.csv: the first line has no column 'p'\. Did you mean 'P'\?"),
+        ("p,p,y\n0.5,0.5,1\n", "the first line has 2 columns called 'p'"),
+        ('{"q": 0.5, "y": 1}\n', "the first line has no column 'p'.* Its columns are: q, y"),
+        ('{"p": 0.5, "y"\n', "begins like JSON but is not"),
         ('"p,y\n', "must name the columns"),
         ("x" * (LONGEST + 1), "line 1 is longer than"),
     ],
@@ -303,7 +307,7 @@ def test_other_refusals(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be followed: it is a folder"):
         watched(tmp_path)
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(ValueError, match="is no regular file: lead it into the standard input"):
+    with pytest.raises(ValueError, match="is not a regular file: pipe it into the standard input"):
         watched(tmp_path / "pipe.csv")
     (tmp_path / "rows.csv").write_text(csv_of(rows(3)))
     for state in (tmp_path, tmp_path / "no" / "state.json"):
@@ -314,7 +318,7 @@ def test_other_refusals(tmp_path: Path) -> None:
     watched(tmp_path / "rows.csv", tmp_path / "other.json")
     damaged = json.dumps({**json.loads((tmp_path / "other.json").read_text()), "monitor": 5}).encode()
     for content, message in (
-        (b"\xff", "is no text in UTF-8"),
+        (b"\xff", "is not UTF-8 text"),
         (b"p,y\n", r"other\.json: the state is not JSON"),
         (damaged, "was changed"),
     ):
@@ -322,7 +326,7 @@ def test_other_refusals(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=message):
             watched(tmp_path / "rows.csv", tmp_path / "other.json")
         assert (tmp_path / "other.json").read_bytes() == content
-    with pytest.raises(ValueError, match="the state must be a file of its own"):
+    with pytest.raises(ValueError, match="the state must be in a file of its own"):
         watched(tmp_path / "rows.csv", tmp_path / "no" / ".." / "rows.csv")
     (tmp_path / "rows.csv.gz").write_bytes(b"\x1f\x8b\n")
     with pytest.raises(ValueError, match="the first line is not UTF-8 text"):
@@ -333,13 +337,13 @@ def test_other_refusals(tmp_path: Path) -> None:
     empty.write_text("")
     report = watched(empty)
     assert (report.rounds, report.snapshot) == (0, None)
-    assert "No row yet." in str(report)
+    assert "0 rows" in str(report)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "|", "\t"])
 def test_delimiters(delimiter: str) -> None:
-    form = Format.of(delimiter.join(["a", "p", "y"]), Columns("p", "y", None))
-    assert form.row(delimiter.join(["1", "0.5", "t"]), 9) == Row(9, "", 0.5, True)
+    form = LineFormat.of(delimiter.join(["a", "p", "y"]), StreamColumns("p", "y", None))
+    assert form.row(delimiter.join(["1", "0.5", "t"]), 9) == StreamRow(9, "", 0.5, True)
 
 
 @given(
@@ -347,11 +351,11 @@ def test_delimiters(delimiter: str) -> None:
     st.sampled_from(["1", "0", "yes", " 1", "", "2"]),
 )
 def test_the_quick_way_agrees_with_the_careful_one(prediction: str, outcome: str) -> None:
-    form = Format.of("p,y", Columns("p", "y", None))
+    form = LineFormat.of("p,y", StreamColumns("p", "y", None))
     for text in (f"{prediction},{outcome}", f"0{prediction},1", "0.5,1"):
         quick, careful = form.plain_pair(text), form.row(text, 1)
         if quick is not None:
-            assert careful == Row(1, "", *quick)
+            assert careful == StreamRow(1, "", *quick)
     assert form.plain_pair("0.5,1") == (0.5, True)
 
 
@@ -404,11 +408,13 @@ def test_at_most_so_many_predictions_wait(tmp_path: Path) -> None:
 @given(st.permutations(range(12)), st.integers(0, 24))
 def test_any_delay_gives_the_same_pairs_and_a_saved_queue_goes_on(order: list[int], cut: int) -> None:
     """All predictions, then their outcomes in any order."""
-    events = [Row(i, str(i), i / 20, None) for i in range(12)] + [Row(12, str(i), None, i % 3 == 0) for i in order]
-    waiting, left = Waiting(limit=100), []
+    events = [StreamRow(i, str(i), i / 20, None) for i in range(12)] + [
+        StreamRow(12, str(i), None, i % 3 == 0) for i in order
+    ]
+    waiting, left = PendingPredictions(limit=100), []
     for number, event in enumerate(events):
         if number == cut:
-            waiting = Waiting(100, json.loads(json.dumps(waiting.entries)))
+            waiting = PendingPredictions(100, json.loads(json.dumps(waiting.entries)))
         left += list(waiting.take(event))
     assert left == [(i / 20, i % 3 == 0) for i in range(12)]
     assert len(waiting) == 0
@@ -424,7 +430,7 @@ def test_waiting_predictions_are_in_the_state(tmp_path: Path) -> None:
         until(lambda: state.exists() and json.loads(state.read_text())["position"]["lines"] == 3)
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=60)
-    assert "1 predictions wait for their outcome, 1 for their turn." in out
+    assert "Predictions waiting for their outcome: 1; behind an earlier one: 1." in out
     file.write_text("p,y,id\n0.25,,a\n0.75,1,b\n,0,a\n")
     report = watched(file, state, row_id="id")
     assert report.faults.total == 0
@@ -461,13 +467,13 @@ def test_following_a_file_notices_what_is_done_to_it(tmp_path: Path, size: int) 
         more.write(b"y")
     assert chunks.read(0.0) == b"y"
     os.truncate(file, size - 1)
-    with pytest.raises(ValueError, match="was cut to"):
+    with pytest.raises(ValueError, match="was truncated to"):
         chunks.read(0.0)
     chunks.close()
 
     chunks = following()
     file.write_bytes(b"z" * (size + 10))  # cut and filled again before anyone looked
-    with pytest.raises(ValueError, match="was written anew"):
+    with pytest.raises(ValueError, match="was rewritten"):
         chunks.read(0.0)
     chunks.close()
 
@@ -513,9 +519,9 @@ def test_lines_outside_terminals_and_an_alarm_when_it_comes(tmp_path: Path) -> N
     file, out = tmp_path / "rows.csv", io.StringIO()
     file.write_text("p,y\n" + "0.5,1\n" * 25 + "2,1\n" + "1,0\n")
     monitor = Monitor(window=WINDOW)
-    watch(file, prediction="p", outcome="y", monitor=monitor, follow=False, every=10, console=Console(file=out))
+    watch(file, prediction="p", outcome="y", monitor=monitor, follow=False, view=TerminalView(10, Console(file=out)))
     shown = out.getvalue().splitlines()
-    assert shown[0] == "line 27: bad prediction: 2.0 is not in [0, 1] (row left out)"
+    assert shown[0] == "line 27: bad prediction: 2.0 is not in [0, 1] (row skipped)"
     assert shown[1] == "row 10  dtc 0.5000  smcal 0.5000  ece 0.5000  cdl 1.0000  " + (
         f"e-value {slow_e_value([(0.5, True)] * 10):.3g}"
     )
@@ -530,12 +536,19 @@ def test_a_terminal_shows_a_page_and_then_the_report(tmp_path: Path, monkeypatch
     file, out = Path("[bold].csv"), io.StringIO()
     file.write_text(csv_of(rows(300)))
     console = Console(file=out, force_terminal=True, width=100, height=40)
-    watch(file, prediction="p", outcome="y", monitor=Monitor(window=WINDOW), follow=False, console=console)
+    watch(
+        file,
+        prediction="p",
+        outcome="y",
+        monitor=Monitor(window=WINDOW),
+        follow=False,
+        view=TerminalView(console=console),
+    )
     shown = out.getvalue()
     assert "[bold].csv, to its end, line 301: 300 rows." in shown
     assert shown.index("if calibrated") < shown.index("to its end") < shown.rindex("if calibrated")
 
 
 def test_faults_have_a_policy() -> None:
-    fault = Format.of("p,y,id", Columns("p", "y", "id")).row("0.5,1, ", 3)
-    assert fault == Fault("no id", 3, "' ' is no id")
+    fault = LineFormat.of("p,y,id", StreamColumns("p", "y", "id")).row("0.5,1, ", 3)
+    assert fault == LineFault("no id", 3, "' ' is not an id")

@@ -1,11 +1,24 @@
 """Monitoring a stream of predictions and outcomes.
 
-`Monitor` measures a window of the stream and tests all of it for calibration; `watch` feeds one from a file or a pipe.
+`Monitor` measures a window of the stream and tests the whole stream for calibration.  `watch` feeds a monitor from a
+growing file or a pipe.
 """
 
 from trustcal.monitoring.betting import Bet
-from trustcal.monitoring.loop import WatchReport, watch
-from trustcal.monitoring.monitor import Alarm, Monitor, Reading, Snapshot
-from trustcal.monitoring.parsing import Fault, Faults
+from trustcal.monitoring.line_parser import FaultLog, LineFault
+from trustcal.monitoring.monitor import Alarm, Monitor, Snapshot, WindowMeasure
+from trustcal.monitoring.view import WatchReport, WatchView
+from trustcal.monitoring.watching import watch
 
-__all__ = ["Alarm", "Bet", "Fault", "Faults", "Monitor", "Reading", "Snapshot", "WatchReport", "watch"]
+__all__ = [
+    "Alarm",
+    "Bet",
+    "FaultLog",
+    "LineFault",
+    "Monitor",
+    "Snapshot",
+    "WatchReport",
+    "WatchView",
+    "WindowMeasure",
+    "watch",
+]

@@ -1,10 +1,9 @@
-"""The alarm: bets that a stream of predictions is not calibrated, worth on average no more than their stake if it is.
+"""The alarm: bets against calibration, whose expected value on a calibrated stream never exceeds the stake.
 
-The null hypothesis: y_t is 1 with probability q_t, given q_1, y_1, …, q_{t−1}, y_{t−1}, q_t.  Whoever multiplies their
-wealth in every round by the likelihood ratio r_t(y_t)/q_t(y_t), for a probability r_t chosen before y_t is seen, then
-plays a fair game; so does whoever divides their stake among many such bets and many rounds to begin at.  Ville's
-inequality then says that wealth starting from 1 ever reaches 1/α with probability at most α.  docs/monitoring.md has
-the proofs.
+The null hypothesis: y_t is 1 with probability q_t, given q_1, y_1, …, q_{t−1}, y_{t−1}, q_t.  Multiplying
+wealth in every round by the likelihood ratio r_t(y_t)/q_t(y_t), for a probability r_t chosen before y_t is seen, is
+then a fair game; so is dividing the stake among many such bets and many starting rounds.  By Ville's inequality wealth
+that starts from 1 ever reaches 1/α with probability at most α.  docs/monitoring.md has the proofs.
 """
 
 from __future__ import annotations
@@ -20,18 +19,18 @@ import numpy as np
 from trustcal.kernels.bets import LARGE, bet
 
 ODDS = (1 / 4, 1 / 2, 2 / 3, 4 / 5, 8 / 9, 9 / 8, 5 / 4, 3 / 2, 2.0, 4.0)
-"""How many times the predicted odds the true ones are, by the bets on every row and on each cell."""
+"""Ratios of true to predicted odds, for the bets on every row and on each bin."""
 SLOPES = (1 / 2, 3 / 4, 5 / 4, 3 / 2, 2.0, 3.0)
-"""How many times the predicted log odds the true ones are."""
+"""Ratios of true to predicted log odds."""
 EDGES = (0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.99)
-"""Where one cell of predictions ends and the next begins."""
+"""Edges of the bins of predictions."""
 KEEP = (1 - 1 / 64, 1 - 1 / 1024)
-"""What the two learners keep, at each row of a cell, of what they have seen there."""
+"""The factors by which the two learners discount their counts in a bin at each of its rows."""
 
 _COUNTS = (len(ODDS), len(SLOPES), len(KEEP), *([len(ODDS)] * (len(EDGES) + 1)))
 _PRIOR = (0.25, 0.25, 0.25, *([0.25 / (len(EDGES) + 1)] * (len(EDGES) + 1)))
 _STEPS = 40
-"""Elementary steps per row, to tell the kernel how large its input is."""
+"""Elementary steps per row, by which the kernel decides whether to compile."""
 
 
 @final
@@ -41,16 +40,16 @@ class Bet:
 
     low: float
     high: float
-    """It is about predictions from `low` to `high`."""
+    """The bet is on predictions from `low` to `high`."""
     odds: float | None
-    """The true odds are so many times the predicted ones; None for bets on slopes and learned ones."""
+    """Ratio of the true to the predicted odds; None for slopes and learned bets."""
     slope: float | None
-    """The true log odds are so many times the predicted ones."""
+    """Ratio of the true to the predicted log odds; None for other bets."""
     log10_e: float
-    """What one unit staked on it is worth by now, as a power of ten."""
+    """Decimal logarithm of the value of a stake of 1."""
 
     def __str__(self) -> str:
-        """What it says, in words.
+        """The bet in words.
 
         >>> print(Bet(0.2, 0.35, 0.5, None, 3.0))
         predictions from 0.2 to 0.35 are too high: the odds are 1/2 of those predicted
@@ -59,7 +58,7 @@ class Bet:
             extreme = "too extreme" if self.slope < 1 else "not extreme enough"
             return f"predictions are {extreme}: the log odds are {_times(self.slope)} those predicted"
         if self.odds is None:
-            return "predictions are wrong in a way that could be learned from earlier rows"
+            return "predictions are wrong in a way that earlier rows reveal"
         which = "predictions" if (self.low, self.high) == (0, 1) else f"predictions from {self.low:g} to {self.high:g}"
         height = "too high" if self.odds < 1 else "too low"
         return f"{which} are {height}: the odds are {_times(self.odds)} those predicted"
@@ -67,7 +66,7 @@ class Bet:
 
 @final
 class Bets:
-    """All bets on a stream.  A round costs some thirty multiplications, the state is some 400 numbers."""
+    """All bets on a stream.  A round takes about thirty multiplications; the state is about 400 numbers."""
 
     def __init__(self) -> None:
         most = max(_COUNTS)
@@ -78,9 +77,9 @@ class Bets:
         self.seen = [[[0.0] * 4 for _ in range(len(EDGES) + 1)] for _ in KEEP]
 
     def feed(self, q: list[float], y: list[bool], limit: float) -> tuple[int | None, int | None]:
-        """Play rounds: the first index at which the mean worth reached `limit`, and at which a certainty failed."""
+        """Play rounds.  The first index at which the e-value reached `limit`, and at which a 0 or 1 failed."""
         play = bet.on(_STEPS * len(q))
-        if play is bet.function or len(q) < 10:  # few rows are fed sooner than the state is turned into arrays
+        if play is bet.function or len(q) < 10:  # for few rows, converting the state to arrays takes longer
             reached, failed = bet.function(
                 q, y, limit, ODDS, EDGES, KEEP, _PRIOR, _COUNTS,
                 self.wealth, self.units, self.clocks, self.worth, self.seen, [0.0] * max(_COUNTS),
@@ -98,12 +97,12 @@ class Bets:
 
     @property
     def log10_e(self) -> float:
-        """The logarithm of what a stake of 1, divided among all bets, is worth."""
+        """Decimal logarithm of the value of a stake of 1, divided among all bets."""
         return _log_sum([log10(weight) + log10_e for weight, log10_e in zip(_PRIOR, self._tables(), strict=True)])
 
-    def best(self, cells_only: bool = False) -> Bet:
-        """The bet that pays most, of all or of those on single cells."""
-        return max(self._bets(3 if cells_only else 0), key=lambda candidate: candidate.log10_e)
+    def best(self, bins_only: bool = False) -> Bet:
+        """The most profitable bet, of all or of those on single bins."""
+        return max(self._bets(3 if bins_only else 0), key=lambda candidate: candidate.log10_e)
 
     def _bets(self, first: int) -> Iterator[Bet]:
         for table in range(first, len(_COUNTS)):
@@ -125,12 +124,12 @@ class Bets:
         return _log(self.wealth[table][index]) + self.units[table][index] * log10(LARGE)
 
     def _later(self, table: int) -> float:
-        """What is set aside for later rounds."""
+        """The part of the stake reserved for later rounds."""
         n, size, level = self.clocks[table]
         return 1.0 if n == 0 else (2 * size - 1 - n) / (size * ((level + 1) * (level + 2))) + 1 / (level + 2)
 
     def fields(self) -> dict[str, Any]:
-        """The state, for JSON, which has no infinity."""
+        """The state for JSON, with None for infinity."""
         worth = [None if isinf(value) else value for value in self.worth]
         return {
             "wealth": self.wealth,
@@ -142,7 +141,7 @@ class Bets:
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> Self:
-        """The bets whose state `fields` gave, or a refusal."""
+        """The bets whose state `fields` gave; raise a `ValueError` if it is damaged."""
         bets = cls()
         for name, mine in bets.fields().items():
             if np.shape(fields.get(name, ())) != np.shape(mine) or np.asarray(fields[name]).dtype.kind not in "ifO":
@@ -159,13 +158,13 @@ def _log(value: float) -> float:
 
 
 def _log_sum(logs: list[float]) -> float:
-    """The decimal logarithm of the sum of 10^x."""
+    """Decimal logarithm of the sum of 10^x."""
     top = max(logs)
     return top if isinf(top) else top + log10(sum(10 ** (x - top) for x in logs))
 
 
 def _times(factor: float) -> str:
-    """A factor as people say it.
+    """A factor in words.
 
     >>> _times(0.5), _times(4.0), _times(2 / 3), _times(1.25)
     ('1/2 of', '4 times', '2/3 of', '5/4 of')

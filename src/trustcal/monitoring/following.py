@@ -1,4 +1,4 @@
-"""Following bytes as they come, from a growing file or a pipe, and cutting them into whole lines."""
+"""Follow a growing file or a pipe, and split its bytes into whole lines."""
 
 from __future__ import annotations
 
@@ -13,48 +13,48 @@ from typing import final
 
 CHUNK = 1 << 16
 HEAD = 1 << 16
-"""A stream is known again by so many of its first bytes."""
+"""Number of first bytes by which a stream is recognised."""
 LONGEST = 1 << 20
-"""A line longer than this is no row of a table."""
+"""A longer line is not a row of a table."""
 
 
 @final
 @dataclass(frozen=True)
 class Position:
-    """How much of a stream has been counted."""
+    """The part of a stream that has been counted."""
 
     offset: int
     """Bytes, from the start of the stream."""
     lines: int
     open: bool
-    """Whether the last of these lines had no end: then the stream ended with it."""
+    """Whether the last of these lines, at the end of the stream, had no line break."""
     head: str
-    """SHA-256 of the first min(offset, 64 KiB) bytes, by which the stream is known again."""
+    """SHA-256 of the first min(offset, 64 KiB) bytes, by which the stream is recognised."""
 
 
 class Chunks(ABC):
-    """Where bytes come from."""
+    """A source of bytes."""
 
     @abstractmethod
     def read(self, patience: float) -> bytes | None:
-        """The next bytes; b"" at the end of the stream; None if none came within `patience` seconds."""
+        """The next bytes; b"" at the end of the stream; None if none arrived within `patience` seconds."""
 
     @abstractmethod
     def skip(self, offset: int) -> bytes:
-        """Pass over so many bytes: the first 64 KiB of them.  Fewer, where there are fewer."""
+        """Skip `offset` bytes and return the first 64 KiB of them; b"" if there are fewer."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Release the source."""
 
 
 @final
 class FileChunks(Chunks):
-    """A file that grows at its end, if `follow`; else it is taken as finished."""
+    """A file that grows at its end, if `follow`; else a finished one."""
 
     def __init__(self, path: Path, follow: bool) -> None:
         if path.exists() and not path.is_file():
-            what = "is a folder" if path.is_dir() else 'is no regular file: lead it into the standard input, "-"'
+            what = "is a folder" if path.is_dir() else 'is not a regular file: pipe it into the standard input, "-"'
             raise ValueError(f"{path} cannot be followed: it {what}.")
         try:
             self._file = path.open("rb")
@@ -65,7 +65,7 @@ class FileChunks(Chunks):
         self._head = b""
 
     def read(self, patience: float) -> bytes | None:
-        """Raises a `ValueError` where the file was cut, replaced or written anew."""
+        """Raise a `ValueError` if the file was truncated, replaced or rewritten."""
         chunk = self._file.read(CHUNK)
         if self._follow:
             self._refuse_another_file(bool(chunk))
@@ -84,13 +84,13 @@ class FileChunks(Chunks):
         return self._head if self._file.tell() == offset else b""
 
     def _refuse_another_file(self, more: bool) -> None:
-        """What was read before must still be there; and where nothing more comes, the name must mean this file."""
-        remedy = "What came before is counted. Watch the new file with a state of its own."
+        """The bytes read so far must still be there; with no new ones, the name must still mean this file."""
+        remedy = "The rows before that are counted. Watch the new file with another state file."
         here, read = os.fstat(self._file.fileno()), self._file.tell()
         if here.st_size < read:
-            raise ValueError(f"{self._path} was cut to {here.st_size} bytes after {read} had been read. {remedy}")
+            raise ValueError(f"{self._path} was truncated to {here.st_size} bytes after {read} had been read. {remedy}")
         if os.pread(self._file.fileno(), len(self._head), 0) != self._head:
-            raise ValueError(f"{self._path} was written anew while it was watched. {remedy}")
+            raise ValueError(f"{self._path} was rewritten while it was watched. {remedy}")
         if more:
             return
         try:
@@ -114,7 +114,7 @@ class PipeChunks(Chunks):
         self._ahead = b""
 
     def read(self, patience: float) -> bytes | None:
-        """Waits with `select`, so that a signal is noticed though nothing comes."""
+        """Wait with `select`, so that a signal is noticed while the pipe is idle."""
         if self._ahead:
             ahead, self._ahead = self._ahead, b""
             return ahead
@@ -122,7 +122,7 @@ class PipeChunks(Chunks):
         return os.read(self._descriptor, CHUNK) if ready else None
 
     def skip(self, offset: int) -> bytes:
-        """Reads and drops.  O(offset)."""
+        """Read and discard.  O(offset)."""
         head, passed = b"", 0
         while passed < offset:
             chunk = os.read(self._descriptor, CHUNK)
@@ -134,12 +134,12 @@ class PipeChunks(Chunks):
         return head
 
     def close(self) -> None:
-        """The pipe is its owner's."""
+        """Leave the pipe open: it belongs to the caller."""
 
 
 @final
 class Lines:
-    """Bytes cut into lines.  A last line without its end waits for the rest of it, or for the end of the stream."""
+    """Splits bytes into lines.  An incomplete last line waits for the rest, or for the end of the stream."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -147,16 +147,16 @@ class Lines:
         self._offset = 0
         self._open = False
         self.count = 0
-        """How many lines have been cut off."""
+        """Number of complete lines so far."""
 
     def resume(self, chunks: Chunks, position: Position, name: str) -> None:
-        """Pass over what was counted before, if that is what the stream begins with; else a `ValueError`."""
+        """Skip what was counted before; raise a `ValueError` if the stream does not begin with it."""
         self._head = chunks.skip(position.offset)
         self._offset, self._open, self.count = position.offset, position.open, position.lines
         if self.position != position:
             raise ValueError(
                 f"{name} does not begin with the {position.offset} bytes ({position.lines} lines) that were counted "
-                "before: it was cut, written anew, or is another stream. Use another state for it."
+                "before: it was truncated or rewritten, or is another stream. Use another state file for it."
             )
 
     def cut(self, chunk: bytes) -> list[bytes]:
@@ -165,8 +165,8 @@ class Lines:
         if self._open and data:
             if not data.startswith((b"\n", b"\r")):
                 raise ValueError(
-                    f"line {self.count}, the last one counted, had no end then and has grown since: "
-                    "it was counted too early. Use another state, and follow the file while it grows."
+                    f"line {self.count}, the last one counted, was incomplete and has grown since. "
+                    "Use another state file, and follow the file while it grows."
                 )
             if b"\n" not in data:
                 self._rest = data
@@ -177,14 +177,14 @@ class Lines:
         *whole, self._rest = data.split(b"\n")
         if len(self._rest) > LONGEST:
             raise ValueError(
-                f"line {self.count + len(whole) + 1} is longer than {LONGEST} bytes: this is no CSV and no JSON lines."
+                f"line {self.count + len(whole) + 1} is longer than {LONGEST} bytes: neither CSV nor JSON lines."
             )
         self._counted(data[: len(data) - len(self._rest)])
         self.count += len(whole)
         return whole
 
     def last(self) -> list[bytes]:
-        """At the end of the stream: the line without an end, if there is one."""
+        """At the end of the stream: the last line, if it has no line break."""
         rest, self._rest = self._rest, b""
         self._counted(rest)
         if rest and not self._open:
@@ -200,5 +200,5 @@ class Lines:
 
     @property
     def position(self) -> Position:
-        """How much has been cut off."""
+        """The part of the stream in complete lines."""
         return Position(self._offset, self.count, self._open, sha256(self._head).hexdigest())

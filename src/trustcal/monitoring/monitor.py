@@ -1,4 +1,4 @@
-"""Monitor: how calibrated a stream is now, and whether it is time to stop believing it."""
+"""Monitor: the calibration of a window of a stream, and an alarm over the whole stream."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from numpy.typing import ArrayLike
 
 from trustcal.checking import as_number, checked_count
 from trustcal.inference import sampling_floor
-from trustcal.measures.continuous import smcal
-from trustcal.measures.decision import cdl, ece
 from trustcal.measures.pooling import pooled
-from trustcal.measures.transport import dtc
+from trustcal.measures.table import monitored, values_of
 from trustcal.monitoring.betting import Bet, Bets
 from trustcal.predictor import Predictor
 from trustcal.rows import checked_rows
 from trustcal.states import damage_refused, loaded, saved
 
 WINDOW = 1000
-"""How many rows are measured unless something else is said."""
+"""Default number of rows in the window."""
 FORGOTTEN = 2.0**-40
-"""With decay, rows are kept until their weights sum to less than this share of the total."""
+"""With decay, rows are dropped once the total weight of older rows is below this share."""
 _STATE_VERSION = 1
 _FIELDS = (
     "window",
@@ -42,94 +40,139 @@ _FIELDS = (
 
 @final
 @dataclass(frozen=True)
-class Reading:
-    """A measure of the window, beside what it would be if the stream were calibrated."""
+class WindowMeasure:
+    """A measure of the window, and its distribution if the stream were calibrated."""
 
     value: float
     floor: float | None
-    """Its mean over calibrated streams with the same predictions, never 0 since rows are finite; None without draws."""
+    """Mean over calibrated streams with the same predictions: positive, since rows are finite; None without draws."""
     quantile_95: float | None
-    """At most one calibrated window in twenty shows more."""
+    """At most one calibrated window in twenty exceeds this."""
 
 
 @final
 @dataclass(frozen=True)
 class Alarm:
-    """What the bets on the whole stream say.  A calibrated stream ever alarms with probability at most `rate`."""
+    """The state of the bets on the whole stream.  A calibrated stream ever alarms with probability at most `rate`."""
 
     rate: float
     log10_e: float
-    """What a stake of 1 is worth by now, as a power of ten: infinite once a certain prediction has failed."""
+    """Decimal logarithm of the e-value: infinite once a prediction of 0 or 1 has failed."""
     alarmed_at: int | None
-    """The round (from 1) in which the stake first was worth 1/rate."""
+    """The round (from 1) in which the e-value first reached 1/rate."""
     failed_at: int | None
-    """The round in which a prediction of 0 or 1 first failed, which a calibrated one never does."""
+    """The round in which a prediction of 0 or 1 first failed, which has probability 0 for a calibrated stream."""
     pays: Bet
-    """The bet that pays most; it knows nothing of a certain prediction that failed, which `failed_at` tells."""
+    """The most profitable bet; failures of predictions of 0 or 1 are not included (see `failed_at`)."""
     hurt: Bet
-    """Who is hurt: of the bets on a cell of predictions, the one that pays most; `failed_at` goes before it too."""
+    """The most profitable bet on one bin of predictions: where the predictions are worst."""
 
     @property
     def e_value(self) -> float:
-        """What a stake of 1 is worth by now."""
+        """The value of a stake of 1."""
         return inf if self.log10_e > 308 else float(10**self.log10_e)
+
+    @property
+    def e_text(self) -> str:
+        """The e-value as text; it may be too large for a float."""
+        if isinf(self.log10_e):
+            return "infinite"
+        return f"{10**self.log10_e:.3g}" if self.log10_e < 6 else f"10^{self.log10_e:.0f}"
+
+    def verdict(self, rounds: int) -> str:
+        """The result after this many rounds, in a sentence or two."""
+        if self.alarmed_at is None:
+            return (
+                f"No alarm in {rounds:,} row{'s' * (rounds != 1)}. The e-value against calibration is {self.e_text}; "
+                f"on a calibrated stream it ever reaches {1 / self.rate:g} with probability at most {self.rate:g}."
+            )
+        since = f"ALARM at row {self.alarmed_at:,}"
+        if self.failed_at == self.alarmed_at:
+            return f"{since}: a prediction of 0 or 1 failed. On a calibrated stream none does."
+        return f"{since}: {self.pays}. A calibrated stream ever alarms with probability at most {self.rate:g}."
 
 
 @final
 @dataclass(frozen=True)
 class Snapshot:
-    """A window of the stream in numbers, and the alarm, which is about all of it."""
+    """The measures of the window, and the alarm over the whole stream."""
 
     rounds: int
-    """How many rows have come."""
+    """Number of rows so far."""
     rows: int
-    """How many of them are in the window."""
+    """Number of rows in the window."""
     effective_rows: float
+    """Effective sample size of the window: smaller than `rows` with decay."""
     values: int
+    """Number of distinct predictions in the window."""
     base_rate: float
     mean_prediction: float
     cells: int | None
-    """ECE and CDL were taken on this many cells of equal mass; None: on the values as they are."""
-    dtc: Reading
-    smcal: Reading
-    ece: Reading
-    cdl: Reading
+    """Number of equal-mass bins for ECE and CDL; None: they are taken on the distinct predictions."""
+    measures: dict[str, WindowMeasure]
+    """By their keys in the table of measures: dtc, smcal, ece, cdl."""
     alarm: Alarm
 
     def to_json(self) -> str:
-        """All numbers, by the names of the fields; what is infinite is null, since JSON has no infinity."""
+        """All numbers, by the names of fields and measures.  Infinity, which JSON does not have, is null."""
         fields = asdict(self)
-        for part in (fields["alarm"], fields["alarm"]["pays"], fields["alarm"]["hurt"]):
+        measures, alarm = fields.pop("measures"), fields.pop("alarm")
+        for part in (alarm, alarm["pays"], alarm["hurt"]):
             part["log10_e"] = None if isinf(part["log10_e"]) else part["log10_e"]
-        return json.dumps(fields, indent=2, allow_nan=False)
+        return json.dumps({**fields, **measures, "alarm": alarm}, indent=2, allow_nan=False)
+
+    def __str__(self) -> str:
+        values = "  ".join(f"{key} {measure.value:.4f}" for key, measure in self.measures.items())
+        bins = "" if self.cells is None else f" on {self.cells} bins"
+        return f"row {self.rounds}  {values}{bins}  e-value {self.alarm.e_text}"
 
 
 @final
 class Monitor:
-    """A stream of (prediction, outcome) pairs: a window measured, and an alarm with a false-alarm rate.
+    """Measures a window of a stream of (prediction, outcome) pairs, and alarms when the stream is not calibrated.
 
-    The measures are those of the last `window` rows, or of all rows with weights decay^age.  The alarm is a test
-    martingale: if each outcome is 1 with probability q given all that came before, it ever goes off with probability
-    at most `alarm_rate`, however long the stream and however often one looks.
+    The alarm is a test martingale over the whole stream.  If each outcome is 1 with probability q given everything
+    before it, the alarm ever goes off with probability at most `alarm_rate`, however long the stream and however often
+    it is checked (docs/monitoring.md has the proof).
 
+    Parameters
+    ----------
+    window : int, optional
+        Number of rows to measure.  Default 1000.
+    decay : float, optional
+        Measure all rows instead, with weights decay^age.
+    alarm_rate : float, default 0.01
+        False-alarm probability over the whole stream.
+
+    Attributes
+    ----------
+    rounds : int
+        Number of rows so far.
+    alarmed_at : int or None
+        The round (from 1) of the alarm.
+
+    Notes
+    -----
+    O(1) per row.  Memory: the window (with decay, 28/(1 − decay) rows) and about 400 numbers.
+
+    Examples
+    --------
     >>> monitor = Monitor(window=500)
     >>> rng = np.random.default_rng(1)
     >>> q = rng.random(2000)
     >>> monitor.learn_many(q[:1000], rng.random(1000) < q[:1000])        # calibrated
     >>> monitor.alarm.alarmed_at is None
     True
-    >>> monitor.learn_many(q[1000:], rng.random(1000) < q[1000:] ** 2)   # and then no longer
+    >>> monitor.learn_many(q[1000:], rng.random(1000) < q[1000:] ** 2)   # no longer calibrated
     >>> monitor.alarm.alarmed_at
     1277
     >>> print(monitor.alarm.pays)
     predictions are too high: the odds are 1/2 of those predicted
-
-    O(1) per row; memory for the window (with decay, for 28/(1 − decay) rows) and 400 numbers more.
     """
 
     def __init__(self, *, window: int | None = None, decay: float | None = None, alarm_rate: float = 0.01) -> None:
         if window is not None and decay is not None:
-            raise ValueError("give window= or decay=, not both: rows count alike until they leave, or ever less.")
+            raise ValueError("give window= or decay=, not both.")
         if decay is not None and not 0 < as_number(decay) < 1:
             raise ValueError(
                 f"decay must lie between 0 and 1, such as 0.999, not {decay!r}: a row's weight is decay^age."
@@ -144,24 +187,22 @@ class Monitor:
         self._y: deque[bool] = deque(maxlen=capacity)
         self._bets = Bets()
         self.alarmed_at: int | None = None
-        """The round (from 1) of the alarm; None as long as there is none."""
         self._failed_at: int | None = None
         self.rounds = 0
-        """How many rows have come."""
 
     def __repr__(self) -> str:
         kept = f"window={self.window}" if self.decay is None else f"decay={self.decay}"
         return f"Monitor({kept}, alarm_rate={self.alarm_rate}, rounds={self.rounds})"
 
     def learn_one(self, q: SupportsFloat, y: SupportsFloat) -> None:
-        """The next prediction and its outcome.  O(1)."""
+        """Learn the next prediction and its outcome.  O(1)."""
         if isinstance(q, float | int) and 0 <= q <= 1 and (y == 0 or y == 1):
             self._feed([float(q) + 0.0], [bool(y == 1)])
         else:
-            self.learn_many(np.array([q]), np.array([y]))  # takes other numbers, or says what is wrong
+            self.learn_many(np.array([q]), np.array([y]))  # converts other numbers, or raises
 
     def learn_many(self, q: ArrayLike, y: ArrayLike) -> None:
-        """The next rows, in their order: the same, to the last bit, as `learn_one` on each in turn.  O(n)."""
+        """Learn the next rows, in their order: bit for bit the same as `learn_one` on each.  O(n)."""
         outcome, prediction, _ = checked_rows(y, q, None, ("y", "q"))
         self._feed((prediction + 0.0).tolist(), outcome.tolist())
 
@@ -178,18 +219,18 @@ class Monitor:
 
     @property
     def alarm(self) -> Alarm:
-        """What the bets say so far.  O(1)."""
+        """The state of the alarm.  O(1)."""
         return Alarm(
             rate=self.alarm_rate,
             log10_e=self._bets.log10_e if self._failed_at is None else inf,
             alarmed_at=self.alarmed_at,
             failed_at=self._failed_at,
             pays=self._bets.best(),
-            hurt=self._bets.best(cells_only=True),
+            hurt=self._bets.best(bins_only=True),
         )
 
     def predictor(self) -> Predictor:
-        """The empirical law of the window, with weights decay^age if there is decay.  O(n log n) for n rows."""
+        """The empirical distribution of the window, with weights decay^age if there is decay.  O(n log n)."""
         if not self._q:
             raise ValueError("there is no row to measure yet: feed the monitor with learn_one(q, y) first.")
         age = np.arange(len(self._q) - 1, -1, -1)
@@ -197,27 +238,36 @@ class Monitor:
         return Predictor.from_samples(np.array(self._y), np.array(self._q), weight)
 
     def current(self, draws: int = 50, rng: np.random.Generator | int = 0) -> Snapshot:
-        """The window measured, beside what a calibrated stream would show; and the alarm.
+        """Measure the window, with what a calibrated stream would show, and the alarm.
 
-        The floors are means over `draws` windows of the same predictions with outcomes y ~ Bernoulli(q); that of ECE
-        is exact where values are seen often.  Without draws, which are most of the work, there are no floors.
+        Parameters
+        ----------
+        draws : int, default 50
+            Simulated windows for the floors: the same predictions, outcomes y ~ Bernoulli(q).  0: no floors.
+        rng : Generator or int, default 0
+            Source of the simulated outcomes.
 
+        Returns
+        -------
+        Snapshot
+            O(draws·n log n) for n rows in the window.
+
+        Examples
+        --------
         >>> monitor = Monitor(window=4)
         >>> monitor.learn_many([0.9, 0.5, 0.5, 0.5, 0.5], [0, 0, 1, 0, 0])
         >>> snapshot = monitor.current()
-        >>> snapshot.rows, snapshot.ece.value, snapshot.cdl.value
+        >>> snapshot.rows, snapshot.measures["ece"].value, snapshot.measures["cdl"].value
         (4, 0.25, 0.5)
-
-        O(draws·n log n) for n rows in the window.
         """
         q = self.predictor()
-        measured, cells = pooled(q)
+        binned, cells = pooled(q)
 
-        def reading(statistic: str, value: float) -> Reading:
+        def measured(key: str, value: float) -> WindowMeasure:
             if draws == 0:
-                return Reading(float(value), None, None)
-            floor = sampling_floor(q, statistic, draws=draws, rng=rng)
-            return Reading(float(value), floor.mean, floor.quantile_95)
+                return WindowMeasure(value, None, None)
+            floor = sampling_floor(q, key, draws=draws, rng=rng)
+            return WindowMeasure(value, floor.mean, floor.quantile_95)
 
         return Snapshot(
             rounds=self.rounds,
@@ -227,15 +277,12 @@ class Monitor:
             base_rate=q.base_rate,
             mean_prediction=float(q.p @ q.mass / q.mass.sum()),
             cells=cells,
-            dtc=reading("dtc", dtc(q)),
-            smcal=reading("smcal", smcal(q)),
-            ece=reading("ece", ece(measured)),
-            cdl=reading("cdl", cdl(measured)),
+            measures={key: measured(key, value) for key, value in values_of(monitored(), q, binned).items()},
             alarm=self.alarm,
         )
 
     def to_json(self) -> str:
-        """The state, from which `from_json` continues to the same bits."""
+        """The state; the monitor that `from_json` makes of it continues bit for bit."""
         fields = {
             "window": self.window,
             "decay": self.decay,
@@ -254,6 +301,8 @@ class Monitor:
     def from_json(cls, text: str) -> Self:
         """The monitor that `to_json` saved.
 
+        Examples
+        --------
         >>> monitor = Monitor(decay=0.99)
         >>> monitor.learn_many([0.2, 0.7], [0, 1])
         >>> twin = Monitor.from_json(monitor.to_json())

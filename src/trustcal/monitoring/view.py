@@ -1,0 +1,116 @@
+"""The report of a watch, and what shows a watch while it runs."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from typing import final
+
+from trustcal.monitoring.line_parser import FaultLog
+from trustcal.monitoring.monitor import Monitor, Snapshot
+
+
+@final
+@dataclass(frozen=True)
+class WatchReport:
+    """The result of watching a stream."""
+
+    source: str
+    lines: int
+    rounds: int
+    """Number of pairs that the monitor has learnt."""
+    waiting: int
+    """Number of predictions that wait, for their own outcome or for that of earlier ones."""
+    unanswered: int
+    """Number of predictions that wait for their own outcome."""
+    faults: FaultLog
+    snapshot: Snapshot | None
+    """None if there was no pair."""
+    finished: bool
+    """Whether the stream ended; False if the watch was interrupted or the file was truncated."""
+
+    def to_json(self) -> str:
+        """All numbers, by the names of the fields."""
+        snapshot = None if self.snapshot is None else json.loads(self.snapshot.to_json())
+        return json.dumps({**asdict(self), "snapshot": snapshot}, indent=2)
+
+    @property
+    def summary(self) -> str:
+        """What was read, in one line."""
+        where = "to its end, line" if self.finished else "up to line"
+        return f"{self.source}, {where} {self.lines:,}: {self.rounds:,} row{'s' * (self.rounds != 1)}."
+
+    @property
+    def waiting_summary(self) -> str:
+        """What waits, in one line; empty if nothing does."""
+        earlier = self.waiting - self.unanswered
+        both = f"Predictions waiting for their outcome: {self.unanswered:,}; behind an earlier one: {earlier:,}."
+        return both if self.waiting else ""
+
+    def __str__(self) -> str:
+        parts = [self.summary]
+        if self.snapshot is not None:
+            parts += [self.snapshot.alarm.verdict(self.rounds), str(self.snapshot)]
+        if self.waiting:
+            parts.append(self.waiting_summary)
+        return "\n".join([*parts, *map(str, self.faults.first)])
+
+
+class WatchView(ABC):
+    """Shows a watch while it runs.  `trustcal watch` passes one for the terminal; implement it to log or to notify."""
+
+    @abstractmethod
+    def open(self, source: str) -> None:
+        """The watch begins."""
+
+    @abstractmethod
+    def rows_until_update(self, rounds: int) -> int:
+        """After how many more rows `fed` should be called, at the latest."""
+
+    @abstractmethod
+    def found(self, faults: FaultLog) -> None:
+        """All faults so far; called after every read."""
+
+    @abstractmethod
+    def fed(self, monitor: Monitor) -> None:
+        """The monitor has learnt more rows."""
+
+    @abstractmethod
+    def tick(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
+        """Time has passed, with or without rows."""
+
+    @abstractmethod
+    def report(self, report: WatchReport) -> None:
+        """The watch has ended with this report."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Called last, also after an error."""
+
+
+@final
+class Silent(WatchView):
+    """Shows nothing."""
+
+    def open(self, source: str) -> None:
+        """Do nothing."""
+
+    def rows_until_update(self, rounds: int) -> int:  # noqa: ARG002
+        """As many as may come at once."""
+        return 1 << 16
+
+    def found(self, faults: FaultLog) -> None:
+        """Do nothing."""
+
+    def fed(self, monitor: Monitor) -> None:
+        """Do nothing."""
+
+    def tick(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
+        """Do nothing."""
+
+    def report(self, report: WatchReport) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
