@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trustcal.writing import atomically, checked_place
+from trustcal.checking import checked_output
+from trustcal.writing import atomically
 
 
 def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -58,7 +59,7 @@ def test_what_is_being_read_is_not_written_over(tmp_path: Path) -> None:
     data, link = tmp_path / "data.csv", tmp_path / "link.csv"
     data.write_text("p,y\n0.5,1\n")
     link.symlink_to(data)
-    assert checked_place(tmp_path / "other.csv", data) == tmp_path / "other.csv"
+    assert checked_output(tmp_path / "other.csv", data) == tmp_path / "other.csv"
     for target, source in ((data, data), (link, data), (data, link), (tmp_path / "." / "data.csv", data)):
         with pytest.raises(ValueError, match="is being read: name another file to write to"):
-            checked_place(target, "elsewhere.csv", source)
+            checked_output(target, "elsewhere.csv", source)

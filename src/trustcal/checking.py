@@ -10,7 +10,9 @@ they are counted.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -220,3 +222,17 @@ def checked_names(name: str, given: Iterable[str], known: Iterable[str]) -> tupl
             f"{name} must be among {', '.join(possible)}, but got {', '.join(map(repr, wrong)) or 'none'}."
         )
     return names
+
+
+def checked_output(path: str | Path, *sources: str | Path) -> Path:
+    """A path that can be written to, checked before the work starts; none of the sources may be overwritten."""
+    target = Path(path)
+    if target.is_dir():
+        raise ValueError(f"{target} is a folder: name a file to write to.")
+    if not target.parent.is_dir():
+        raise ValueError(f"{target} cannot be written: the folder {target.parent} does not exist.")
+    if target.exists() and (not target.is_file() or target.absolute().parent == Path("/dev")):  # such as /dev/stdout
+        raise ValueError(f"{target} is a device or a pipe: name a file to write to.")
+    if os.path.realpath(target) in map(os.path.realpath, sources):
+        raise ValueError(f"{target} is being read: name another file to write to.")
+    return target

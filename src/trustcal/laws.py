@@ -1,4 +1,4 @@
-"""Law: what the decision measures need of a joint law that is not on finitely many values."""
+"""Law: the protocol of joint distributions that are not on finitely many values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ FloatArray = NDArray[np.float64]
 
 @runtime_checkable
 class Law(Protocol):
-    """A joint law of prediction and outcome on more than finitely many values, such as a predictor after noise.
+    """A joint distribution of prediction and outcome on infinitely many values, such as a predictor after noise.
 
-    It brings its own exact `ece`, `cdl` and loss profile; the other measures need finitely many values.
+    It computes its own exact `ece`, `cdl` and loss profile; the other measures need finitely many values.
     """
 
     def ece(self) -> float:
@@ -24,4 +24,4 @@ class Law(Protocol):
         """Calibration decision loss."""
 
     def profile(self, mu: ArrayLike) -> FloatArray:
-        """The swap regret R at thresholds mu."""
+        """The swap regret R(μ) at thresholds."""

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from trustcal.checking import checked_output
+
 
 @contextmanager
 def atomically(path: str | Path) -> Iterator[Path]:
-    """A fresh path beside `path` to write to; at the end it takes the place of `path`, and on an error nothing does.
+    """A temporary path beside `path` to write to: renamed to `path` at the end, deleted on an error.
 
-    A link stays: what it points to is written anew.  A device or a pipe is refused, for it would be replaced by a file.
-
-    The fresh file is flushed to the disk before it is renamed, so that after a crash there is the old file or the new
-    one, never half of either.
+    A symbolic link stays a link: its target is replaced.  The file is flushed to disk before it is renamed, so that a
+    crash leaves the old file or the new one, never a part of either.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with atomically(Path(folder) / "a.txt") as fresh:
@@ -24,9 +24,9 @@ def atomically(path: str | Path) -> Iterator[Path]:
     ...     (Path(folder) / "a.txt").read_text(), len(os.listdir(folder))
     ('whole', 1)
     """
-    target = Path(os.path.realpath(checked_place(path)))
+    target = Path(os.path.realpath(checked_output(path)))
     try:
-        # The suffix stays, because writers choose their format and compression by it; all of a long name would not fit.
+        # Writers choose format and compression by the suffix, so it is kept; a long name is cut.
         suffix = "".join(target.suffixes[-2:])
         handle, name = tempfile.mkstemp(prefix=f".{target.name[:32]}.", suffix=suffix, dir=target.parent)
     except OSError as error:
@@ -37,7 +37,7 @@ def atomically(path: str | Path) -> Iterator[Path]:
         yield fresh
         with fresh.open("rb") as written:
             os.fsync(written.fileno())
-        # mkstemp makes files private; the new file is as open as any other that the user writes.
+        # mkstemp makes files private; give the file the user's default permissions, or those of the file it replaces.
         mask = os.umask(0)
         os.umask(mask)
         fresh.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~mask)
@@ -45,17 +45,3 @@ def atomically(path: str | Path) -> Iterator[Path]:
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
-
-
-def checked_place(path: str | Path, *sources: str | Path) -> Path:
-    """Where a file can be written, or a refusal: known before the work is done.  What is being read stays."""
-    target = Path(path)
-    if target.is_dir():
-        raise ValueError(f"{target} is a folder: name a file to write to.")
-    if not target.parent.is_dir():
-        raise ValueError(f"{target} cannot be written: the folder {target.parent} does not exist.")
-    if target.exists() and (not target.is_file() or target.absolute().parent == Path("/dev")):  # /dev/stdout, say
-        raise ValueError(f"{target} is a device or a pipe: name a file to write to.")
-    if os.path.realpath(target) in map(os.path.realpath, sources):
-        raise ValueError(f"{target} is being read: name another file to write to.")
-    return target

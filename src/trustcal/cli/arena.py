@@ -39,15 +39,16 @@ def _arena(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import Progress
 
+    from trustcal.checking import checked_output
     from trustcal.forecasters.arena import run
     from trustcal.forecasters.presets import preset
     from trustcal.reading.files import found_files
     from trustcal.report.arena import arena_html, arena_page, save_picture
     from trustcal.report.terminal.console import display
-    from trustcal.writing import atomically, checked_place
+    from trustcal.writing import atomically
 
     read = () if options.replay is None else found_files(options.replay)
-    places = [checked_place(file, *read) for file in (options.png, options.html) if file is not None]
+    places = [checked_output(file, *read) for file in (options.png, options.html) if file is not None]
     if len({place.resolve() for place in places}) < len(places):
         raise ValueError(f"{options.html} cannot be both the page and the picture: name two files.")
     horizons = None if options.horizons is None else tuple(options.horizons)

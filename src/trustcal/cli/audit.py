@@ -61,14 +61,14 @@ def _audit(options: argparse.Namespace) -> int:
 
     from trustcal.auditing import audit
     from trustcal.auditing.gates import Gate, failures
+    from trustcal.checking import checked_output
     from trustcal.reading import read_payoff, reading
     from trustcal.reading.files import found_files
     from trustcal.report.terminal.audit import show
     from trustcal.smoothing.draws import checked_seed
-    from trustcal.writing import checked_place
 
     if options.html is not None:
-        checked_place(options.html, *found_files(options.file), *([options.payoff] if options.payoff else []))
+        checked_output(options.html, *found_files(options.file), *([options.payoff] if options.payoff else []))
     gates = [Gate.parse(text) for text in options.fail_if]
     draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
     _refuse_unanswerable(gates, draws, options.payoff)
