@@ -17,9 +17,11 @@ import numpy as np
 import pytest
 
 import trustcal
+from trustcal import decisions
 from trustcal.checking import as_number, as_numbers, generator
 
 tc: Any = trustcal  # wrong types on purpose
+SOFT: Any = decisions
 
 Q = tc.Predictor([0.2, 0.7], [0.5, 0.5], [0.1, 0.2])
 ROWS = tc.Predictor.from_samples([0, 1, 1, 0], [0.2, 0.2, 0.7, 0.7])
@@ -51,7 +53,7 @@ NO_SEEDS = ["a", -1, 1.5, np.nan, {}, object(), Q]
 NUMBERS: list[Callable[[Any], object]] = [
     tc.UniformNoise, tc.ClampedLaplace, tc.ClampedGaussian, tc.TruncatedLaplace, tc.TruncatedGaussian,
     tc.RandomRounding, tc.UniformNoise.for_distance, tc.RandomRounding.for_distance, tc.TruncatedGaussian.paper,
-    tc.threshold, lambda x: UMBRELLA.soft_response(0.5, x), lambda x: tc.dtc_witness(Q, tol=x),
+    tc.threshold, lambda x: SOFT.soft_response(UMBRELLA, 0.5, x), lambda x: tc.dtc_witness(Q, tol=x),
     lambda x: tc.Monitor(decay=x or 0), lambda x: tc.Monitor(alarm_rate=x), tc.TruncatedLaplace(0.1).privacy,
     lambda x: tc.guarantees.batch_cdl(NOISE, x), tc.guarantees.best_noise, tc.guarantees.lower_online_cdl,
     tc.guarantees.lipschitz_ece, lambda x: tc.guarantees.total_variation(x, 0, 0.1),
@@ -68,8 +70,8 @@ PREDICTORS: list[Callable[[Any], object]] = [
     tc.ece, tc.cdl, tc.smcal, tc.dtc, tc.smece, tc.ucal, tc.brier, tc.log_loss, tc.auc, tc.audit, tc.cdl_witness,
     tc.rounding_effect, tc.guarantees.bias_is_lipschitz, UMBRELLA.value, UMBRELLA.swap_regret,
     lambda x: tc.ssce_estimate(x, rng=0), lambda x: tc.smooth(x, NOISE), lambda x: tc.decision_loss(x, Q),
-    lambda x: tc.decision_loss(Q, x), lambda x: tc.audit(Q, groups={"a": x}), lambda x: UMBRELLA.soft_value(x, 1),
-    lambda x: UMBRELLA.soft_regret(x, 1), lambda x: tc.compare(x, rng=0),
+    lambda x: tc.decision_loss(Q, x), lambda x: tc.audit(Q, groups={"a": x}), lambda x: SOFT.soft_value(UMBRELLA, x, 1),
+    lambda x: SOFT.soft_regret(UMBRELLA, x, 1), lambda x: tc.compare(x, rng=0),
 ]  # fmt: skip
 NOISES: list[Callable[[Any], object]] = [
     lambda x: tc.smooth(Q, x), lambda x: tc.perturb([0.5], x), lambda x: tc.OnlineSmoother(x, cells=5),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.oracles import swap_regret_by_enumeration
 from tests.strategies import bounded_problems, eighths, predictors, probabilities
 from trustcal import DecisionProblem, Predictor, UniformNoise, smooth, threshold, umbrella
+from trustcal.decisions import soft_regret, soft_response, soft_value
 
 # --- exact values
 
@@ -152,7 +153,7 @@ def test_weights_and_thresholds_rebuild_the_problem(d: DecisionProblem) -> None:
 
 @given(bounded_problems(), predictors(), st.sampled_from([0.0, 0.3, 2.0, 50.0, 1e4]))
 def test_soft_response(d: DecisionProblem, q: Predictor, rate: float) -> None:
-    response = d.soft_response(q.p, rate)
+    response = soft_response(d, q.p, rate)
     np.testing.assert_allclose(response.sum(axis=1), 1)
     belief = np.column_stack([1 - q.p, q.p]) @ d.payoff.T
     np.testing.assert_allclose(  # odds are exp(rate · difference)
@@ -163,15 +164,15 @@ def test_soft_response(d: DecisionProblem, q: Predictor, rate: float) -> None:
     if rate:
         forgone = belief.max(axis=1) - (response * belief).sum(axis=1)
         assert (forgone <= np.log(len(d.payoff)) / rate + 1e-12).all()
-    assert 0 <= d.soft_regret(q, rate) <= np.ptp(d.payoff, axis=0).max() + 1e-12  # dominated actions too
+    assert 0 <= soft_regret(d, q, rate) <= np.ptp(d.payoff, axis=0).max() + 1e-12  # dominated actions too
     best = d.value(q.calibrated())
-    assert d.soft_regret(q, rate) == pytest.approx(max(0, best - d.soft_value(q, rate)), abs=1e-12)
+    assert soft_regret(d, q, rate) == pytest.approx(max(0, best - soft_value(d, q, rate)), abs=1e-12)
 
 
 def test_soft_response_tends_to_the_best_response() -> None:
     q = Predictor([0.2, 0.7], [0.5, 0.5], [0.4, 0.2])
-    assert umbrella().soft_regret(q, 1e5) == pytest.approx(umbrella().swap_regret(q), abs=1e-12)
-    assert umbrella().soft_response(0.5, 1.0).tolist() == [0.5, 0.5]
+    assert soft_regret(umbrella(), q, 1e5) == pytest.approx(umbrella().swap_regret(q), abs=1e-12)
+    assert soft_response(umbrella(), 0.5, 1.0).tolist() == [0.5, 0.5]
 
 
 # --- proper scores
@@ -223,8 +224,8 @@ def test_scores_that_are_not_proper_are_refused(at_0: Any, at_1: Any) -> None:
         (lambda: umbrella().best_response([0.5, np.nan]), r"beliefs must lie in \[0, 1\].*row 1"),
         (lambda: umbrella().score([0.8], [-1]), "outcomes must be 0 or 1.*-1"),
         (lambda: umbrella().score([0.8], [0.7]), "outcomes must be 0 or 1"),
-        (lambda: umbrella().soft_response([0.5], -1), "0 or more"),
-        (lambda: umbrella().soft_response([0.5], float("inf")), "finite"),
+        (lambda: soft_response(umbrella(), [0.5], -1), "0 or more"),
+        (lambda: soft_response(umbrella(), [0.5], float("inf")), "finite"),
     ],
 )
 def test_bad_problems_are_refused(make: Any, message: str) -> None:

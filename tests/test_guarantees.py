@@ -17,6 +17,7 @@ from tests.reference import REFERENCE
 from tests.strategies import predictors, probabilities
 from trustcal import Predictor, guarantees, umbrella
 from trustcal.cells import cells_for
+from trustcal.decisions import soft_response
 from trustcal.guarantees import Bound
 from trustcal.guarantees.batch import slope
 from trustcal.noise import (
@@ -354,7 +355,7 @@ def test_theorem_21_soft_responses_do_not_help(eps: float, rate: float) -> None:
     h = (eps + sqrt(eps * (eps + 2))) / 2
     regrets = []
     for sign in (1, -1):
-        shares = umbrella().soft_response([0.5, 0.5 + sign * 2 * h], rate).mean(axis=0)
+        shares = soft_response(umbrella(), [0.5, 0.5 + sign * 2 * h], rate).mean(axis=0)
         outcomes = np.repeat([0.0, 1.0], 2)
         chance = np.repeat([0.5 - sign * h, 0.5 + sign * h], 2)
         regrets.append(

@@ -22,7 +22,7 @@ from trustcal.auditing.numbers import (
 from trustcal.auditing.pictures import curve, fixed, histogram, movement
 from trustcal.auditing.record import Audit
 from trustcal.checking import checked_count, generator, refuse_other
-from trustcal.decisions import DecisionProblem, checked_problem, threshold
+from trustcal.decisions import DecisionProblem, as_problem, threshold
 from trustcal.guarantees.choice import best_noise
 from trustcal.inference import uncertainties
 from trustcal.measures.continuous import smcal
@@ -123,7 +123,7 @@ def _refuse_others(
 ) -> None:
     """What can only come from this package is what it should be, before anything is measured."""
     if problem is not None:
-        checked_problem(problem)
+        as_problem(problem)
     if groups is not None:
         refuse_other("groups", groups, Mapping, "a dict of predictors by the name of their group")
     if fix is not None:

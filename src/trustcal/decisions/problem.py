@@ -21,7 +21,17 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import as_numbers, checked_number, refuse, refuse_other, unit_numbers
+from trustcal.checking import (
+    as_numbers,
+    checked_actions,
+    checked_payoff,
+    checked_thresholds,
+    refuse,
+    refuse_improper,
+    refuse_other,
+    refuse_unpaired,
+    unit_numbers,
+)
 from trustcal.decisions.envelope import upper_envelope
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
@@ -82,25 +92,13 @@ class DecisionProblem:
         *,
         thresholds: ArrayLike | None = None,
     ) -> None:
-        table = np.array(as_numbers(payoff, "payoff"))
-        if table.ndim != 2 or table.shape[1] != 2 or len(table) == 0:
-            raise ValueError(
-                "payoff must have a row per action and two columns, the payoff if y = 0 and if y = 1, "
-                f"but its shape is {table.shape}."
-            )
-        worse = np.where(np.isfinite(table[:, 0]), table[:, 1], table[:, 0])
-        refuse(~np.isfinite(worse), worse, "payoffs must be finite numbers", "leave out impossible actions")
-        if np.abs(table).max() > np.finfo(float).max / 4:
-            raise ValueError("payoffs must be small enough for their differences to be finite. Use larger units.")
-        given = [f"action {a}" for a in range(len(table))] if actions is None else actions
-        names = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(map(str, given))
-        if len(names) != len(table):
-            raise ValueError(f"actions must be {len(table)} names, one for each row of payoff, but is {actions!r}.")
+        table = checked_payoff(payoff)
+        names = checked_actions([f"action {a}" for a in range(len(table))] if actions is None else actions, len(table))
         if thresholds is None:
             changes, responses = upper_envelope(table)
         else:
-            changes, responses = np.array(real_vector(thresholds, "thresholds")), np.arange(len(table))
-            _check_thresholds(changes, table)
+            changes = checked_thresholds(np.array(real_vector(thresholds, "thresholds")), table)
+            responses = np.arange(len(table))
         for array in (table, changes, responses):
             array.flags.writeable = False
         for field, value in zip(fields(self), (table, names, changes, responses), strict=True):
@@ -135,8 +133,7 @@ class DecisionProblem:
                [0., 1.]])
         """
         mu, m = real_vector(thresholds, "thresholds"), real_vector(weights, "weights")
-        if len(mu) != len(m):
-            raise ValueError(f"thresholds and weights must pair up, but have lengths {len(mu)} and {len(m)}.")
+        refuse_unpaired(thresholds=mu, weights=m)
         refuse(~(m > 0), m, "weights must be positive")
         lost, won = m * mu, m * (1 - mu)
         at_0 = (1 + lost.sum()) / 2 - np.append(0.0, np.cumsum(lost))
@@ -167,25 +164,9 @@ class DecisionProblem:
         """
         given = {"p": p, "score_at_0": score_at_0, "score_at_1": score_at_1}
         grid, at_0, at_1 = (real_vector(values, name) for name, values in given.items())
-        if not len(at_0) == len(at_1) == len(grid) or len(grid) == 0:
-            raise ValueError(
-                f"p and the scores must pair up, but have lengths {len(grid)}, {len(at_0)} and {len(at_1)}."
-            )
+        refuse_unpaired(1, p=grid, score_at_0=at_0, score_at_1=at_1)
         table = np.column_stack([at_0, at_1])
-        refuse(~((grid >= 0) & (grid <= 1)), grid, "p must lie in [0, 1]")
-        refuse(np.append(False, np.diff(grid) <= 0), grid, "p must be strictly increasing")
-        finite = np.isfinite(table[:, 0]) & np.isfinite(table[:, 1])
-        refuse(~finite, grid, "scores must be finite", "bound the score, or leave this p out")
-        # Truth beats both neighbours everywhere ⇒ the expected score is convex along the grid with the scores as
-        # subgradients ⇒ truth beats every report.
-        expected = _expected(table, grid)
-        slack = 8 * np.finfo(float).eps * np.abs(table).max()
-        for report, truth in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
-            refuse(
-                _expected(table[report], grid[truth]) > expected[truth] + slack,
-                grid[truth],
-                "a proper score must reward the truth: no other report may have a higher expected score",
-            )
+        refuse_improper(grid, table)
         return cls(table, [f"report {value:.6g}" for value in grid])
 
     @property
@@ -226,7 +207,7 @@ class DecisionProblem:
     def value(self, q: Predictor) -> float:
         """The expected payoff of acting on the predictions: E[S_U(p, y)].  O(n log k)."""
         q = as_predictor(q)
-        return float(_earned(self.payoff[self.best_response(q.p)], q).sum())
+        return float(earned(self.payoff[self.best_response(q.p)], q).sum())
 
     def swap_regret(self, q: Predictor | Law) -> float:
         """The loss of acting on the predictions against the best use of them (Definition 2.9, Proposition 2.10).
@@ -251,74 +232,23 @@ class DecisionProblem:
         lower, upper = (self.responses[np.searchsorted(self.thresholds, q.p, side=side)] for side in ("left", "right"))
         # Only differences between best responses matter; other payoffs may be arbitrarily large.
         payoff = self.payoff - self.payoff[self.responses[0]]
-        earned_lower, earned_upper = (_earned(payoff[action], q) for action in (lower, upper))
+        earned_lower, earned_upper = (earned(payoff[action], q) for action in (lower, upper))
         taken = np.where(earned_upper < earned_lower, upper, lower)
         better = self.best_response(q.p_hat)
-        gain = _earned(payoff[better], q) - np.minimum(earned_lower, earned_upper)
+        gain = earned(payoff[better], q) - np.minimum(earned_lower, earned_upper)
         # Within rounding of a threshold both actions are equally good: not a swap.
         gain[gain <= 8 * np.finfo(float).eps * np.abs(payoff[self.responses]).max() * q.mass] = 0.0
         return Swaps(q.p, taken, np.where(gain > 0, better, taken), gain)
 
-    def soft_response(self, p: ArrayLike, rate: float) -> FloatArray:
-        """The exponential mechanism over actions: Pr[a | p] ∝ exp(rate · E_{y~p} U(a, y)).
 
-        It loses at most ln(k)/rate of the expected payoff and varies smoothly with p.
-
-        The k probabilities are along the last axis.  O(k) each.
-
-        >>> DecisionProblem([[1, 0], [0, 1]]).soft_response([0.5, 0.75], rate=2).round(3)
-        array([[0.5  , 0.5  ],
-               [0.269, 0.731]])
-        """
-        rate = checked_number("rate", rate, 0, np.inf, "[)", rule="be a finite number, 0 or more")
-        belief = unit_numbers(p, "beliefs")[..., None]
-        expected = (1 - belief) * self.payoff[:, 0] + belief * self.payoff[:, 1]
-        likelihood = np.exp(rate * (expected - expected.max(axis=-1, keepdims=True)))
-        return np.asarray(likelihood / likelihood.sum(axis=-1, keepdims=True))
-
-    def soft_value(self, q: Predictor, rate: float) -> float:
-        """The expected payoff of the soft response to the predictions.  O(n·k)."""
-        q = as_predictor(q)
-        response = self.soft_response(q.p, rate)
-        return float(_earned(response @ self.payoff, q).sum())
-
-    def soft_regret(self, q: Predictor, rate: float) -> float:
-        """The loss of the soft response against the best action at each prediction value.  O(n·k).
-
-        As the rate grows it tends to the swap regret, unless a prediction lies on a threshold.
-        """
-        q = as_predictor(q)
-        best = _earned(self.payoff[self.best_response(q.p_hat)], q).sum()
-        return max(0.0, float(best) - self.soft_value(q, rate))
-
-
-def checked_problem(problem: DecisionProblem) -> DecisionProblem:
-    """The decision problem, or a refusal."""
+def as_problem(problem: DecisionProblem) -> DecisionProblem:
+    """The argument itself; anything but a decision problem raises an error."""
     refuse_other(
         "problem", problem, DecisionProblem, "a DecisionProblem, such as umbrella() or DecisionProblem(payoff)"
     )
     return problem
 
 
-def _expected(payoff: FloatArray, p: FloatArray) -> FloatArray:
-    return np.asarray((1 - p) * payoff[:, 0] + p * payoff[:, 1])
-
-
-def _earned(payoff: FloatArray, q: Predictor) -> FloatArray:
+def earned(payoff: FloatArray, q: Predictor) -> FloatArray:
     """The expected payoff of an action at each prediction value, times the mass of the value."""
     return np.asarray((q.mass - q.positive) * payoff[:, 0] + q.positive * payoff[:, 1])
-
-
-def _check_thresholds(thresholds: FloatArray, payoff: FloatArray) -> None:
-    if len(thresholds) != len(payoff) - 1:
-        raise ValueError(
-            f"{len(payoff)} actions in order have {len(payoff) - 1} thresholds between them, not {len(thresholds)}."
-        )
-    refuse(~((thresholds >= 0) & (thresholds <= 1)), thresholds, "thresholds must lie in [0, 1]")
-    refuse(np.diff(thresholds, prepend=0) < 0, thresholds, "thresholds must not decrease")
-    step = np.diff(payoff, axis=0)
-    refuse(
-        ~(np.abs(_expected(step, thresholds)) <= 1e-9 * np.abs(payoff).max(initial=1)) | (step[:, 1] < step[:, 0]),
-        thresholds,
-        "at a threshold the actions on its two sides must pay the same, and above it the later one more",
-    )

@@ -21,8 +21,8 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import refuse, several, unit_numbers
-from trustcal.decisions import DecisionProblem, checked_problem
+from trustcal.checking import refuse, refuse_unpaired, several, unit_numbers
+from trustcal.decisions import DecisionProblem, as_problem
 from trustcal.decisions.envelope import blocks, bridge, over_half
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
@@ -179,7 +179,7 @@ def decision_loss_witness(
     """
     q = as_predictor(q)
     against = [as_predictor(one) for one in several(references)]
-    given = None if problems is None else [checked_problem(one) for one in several(problems)]
+    given = None if problems is None else [as_problem(one) for one in several(problems)]
     for name, things in (("reference", against), ("problem", given)):
         if things is not None and not things:
             raise ValueError(f"there must be at least one {name}, but none was given.")
@@ -206,8 +206,7 @@ def distance(a: ArrayLike, b: ArrayLike, weight: ArrayLike | None = None) -> flo
     """
     x, y = real_vector(a, "a"), real_vector(b, "b")
     w = np.ones_like(x) if weight is None else real_vector(weight, "weight")
-    if not len(x) == len(y) == len(w) or len(x) == 0:
-        raise ValueError(f"a, b and weight must pair up row by row, but have {len(x)}, {len(y)} and {len(w)} rows.")
+    refuse_unpaired(1, a=x, b=y, weight=w)
     for name, p in (("a", x), ("b", y)):
         refuse(~((p >= 0) & (p <= 1)), p, f"predictions must lie in [0, 1], in {name} too")
     return float(np.average(np.abs(x - y), weights=checked_weights(w)))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.cells import cells_for
-from trustcal.decisions import umbrella
+from trustcal.decisions import soft_response, umbrella
 from trustcal.guarantees import (
     lipschitz_ece,
     lower_decision_maker,
@@ -153,7 +153,7 @@ def corollary_4_5(_: np.random.Generator) -> Claim:
     for rate in np.concatenate([[0.0], np.logspace(-1, 3, 40)]):
         regrets = []
         for sign in (1, -1):
-            shares = umbrella().soft_response([0.5, 0.5 + sign * 2 * h], float(rate)).mean(axis=0)
+            shares = soft_response(umbrella(), [0.5, 0.5 + sign * 2 * h], float(rate)).mean(axis=0)
             chance = np.repeat([0.5 - sign * h, 0.5 + sign * h], 2)
             taken = law_of(np.array([0.0, 1.0] * 2), np.repeat([0.0, 1.0], 2), chance * np.tile(shares, 2))
             regrets.append(umbrella().swap_regret(taken))

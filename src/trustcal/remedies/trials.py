@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.checking import checked_count, generator
-from trustcal.decisions import DecisionProblem, checked_problem
+from trustcal.decisions import DecisionProblem, as_problem
 from trustcal.guarantees import Bound
 from trustcal.inference import sampling_floor
 from trustcal.measures.continuous import smcal
@@ -65,7 +65,7 @@ def compare(
     checked_count("folds", folds, least=2)
     random = generator(rng)
     if problem is not None:
-        checked_problem(problem)
+        as_problem(problem)
     q = as_predictor(y_true, y_prob, sample_weight)
     if isinstance(y_true, Predictor) or y_prob is None or sample_weight is None or q.effective_rows == q.rows:
         parts = split_law(q, folds, random)
