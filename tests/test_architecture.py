@@ -18,6 +18,7 @@ ROOMS = [
     "kernels",
     "checking",
     "rows",
+    "tally",
     "writing",
     "states",
     "noise",

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 import trustcal as tc
 from tests.traps import SOUND, G, P, W, Y, from_rows, same, trap_table
-from trustcal.reading import counting, queries, reading
+from trustcal.reading import duckdb as by_duckdb
+from trustcal.reading import reading
 from trustcal.reading.faults import Faults
+from trustcal.tally import tally
 
 dask_frames: Any = pytest.importorskip("dask.dataframe")
 ibis: Any = pytest.importorskip("ibis")
@@ -121,8 +123,8 @@ def test_resolution(source: Any, weight: str | None) -> None:
 
 
 def test_rounding_by_default_is_announced(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "MANY", 4)
-    monkeypatch.setattr(queries, "SLICE", 3)
+    monkeypatch.setattr(tally, "MANY", 4)
+    monkeypatch.setattr(by_duckdb, "BATCH", 3)
     found = reading(source, prediction="p", outcome="y", drop_invalid=True)
     assert found.provenance.resolution == 2**-22
     assert not found.provenance.resolution_asked

@@ -17,7 +17,7 @@ import pytest
 
 import trustcal as tc
 from tests.traps import same
-from trustcal.reading import Reading, counting, reading, weighted_rows
+from trustcal.reading import Reading, reading, request, weighted_rows
 from trustcal.reading.columns import Columns
 from trustcal.reading.faults import Faults
 
@@ -149,7 +149,7 @@ def test_missing_values_of_pandas() -> None:
 
 
 def test_groups_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "GROUPS", 1)
+    monkeypatch.setattr(request, "GROUPS", 1)
     for source in (FRAME, pa.Table.from_pandas(FRAME)):
         with pytest.raises(ValueError, match="by must name columns with few values, but 'g' make more than 1 groups"):
             tc.read(source, by="g")

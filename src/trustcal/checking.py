@@ -308,3 +308,13 @@ def refuse_improper(p: FloatArray, score: FloatArray) -> None:
 def _expected(payoff: FloatArray, p: FloatArray) -> FloatArray:
     """The expected payoff of each action if y = 1 has probability p."""
     return np.asarray((1 - p) * payoff[:, 0] + p * payoff[:, 1])
+
+
+def checked_resolution(resolution: float | None) -> float | None:
+    """None, 0 or a power of two from 2^-52 to 1/2; rounding to such a grid is exact in every engine."""
+    if resolution is None or as_number(resolution) in [0.0, *(2.0**-k for k in range(1, 53))]:
+        return None if resolution is None else float(resolution)
+    raise ValueError(
+        f"resolution must be a power of two from 2^-52 to 1/2, such as 2**-20, or 0 to keep every value, "
+        f"not {resolution!r}."
+    )

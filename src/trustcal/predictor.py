@@ -31,7 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from trustcal.cells import End, announced, checked_end
 from trustcal.checking import checked_cells, refuse, several
 from trustcal.laws import Law
-from trustcal.rows import checked_classes, checked_law, counted_rows, real_vector, run_starts, running_sum
+from trustcal.rows import checked_classes, checked_law, checked_rows, real_vector, run_starts, running_sum
+from trustcal.tally import Tally
 
 FloatArray = NDArray[np.float64]
 
@@ -90,8 +91,22 @@ class Predictor:
 
         One sort, O(n log n).
         """
-        counts = counted_rows(y_true, y_prob, sample_weight)
-        return cls(counts.p, counts.mass, counts.positive, rows=counts.rows, effective_rows=counts.effective_rows)
+        y, p, weight = checked_rows(y_true, y_prob, sample_weight, ("y_true", "y_prob", "sample_weight"))
+        tally = Tally(expected=len(p))
+        tally.add(p, y.view(np.uint8), weight)
+        return cls.from_tally(tally)
+
+    @classmethod
+    def from_tally(cls, tally: Tally) -> Predictor:
+        """The empirical distribution of the rows in a tally, which this ends; the tally must have at least one row.
+
+        Without weights its counts are a distribution as they are, and not validated again.  O(n).
+        """
+        law = tally.law()
+        arrays = (law.p, law.weight, law.positive)
+        q = object.__new__(cls)
+        _fill(q, *(checked_law(*arrays) if tally.weighted else arrays), tally.rows, tally.effective_rows, tally.moved)
+        return q
 
     @classmethod
     def from_classes(
@@ -286,17 +301,6 @@ class Predictor:
             effective_rows=self.effective_rows,
             moved=self.moved + moved,
         )
-
-
-def law_of_rows(p: FloatArray, mass: FloatArray, positive: FloatArray, rows: int, moved: float) -> Predictor:
-    """The predictor of rows that were checked one by one and count alike, by what counting them gave.
-
-    That is a law as it comes, with values in order, 0 <= positive <= mass and masses that sum to 1 up to rounding, and
-    is not checked again.  O(1).
-    """
-    q = object.__new__(Predictor)
-    _fill(q, p, mass, positive, rows, float(rows), moved)
-    return q
 
 
 def as_predictor(

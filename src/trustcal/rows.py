@@ -1,15 +1,13 @@
-"""Rows of data, checked and counted: whatever a caller calls a column becomes plain arrays or a clear refusal.
+"""Rows of data validated: columns of any kind become plain arrays.
 
-Every refusal is a `ValueError` that states the rule, how many rows break it, the first that does (rows count from 0)
-and the remedy.
+Every error is a `ValueError` that states the rule, how many rows break it, the first of them (rows count from 0) and
+the remedy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import fsum
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,65 +18,58 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 
-@final
-@dataclass(frozen=True)
-class Counts:
-    """The empirical law of rows, each prediction value once."""
+def fault_masks(
+    p: FloatArray,
+    y: NDArray[Any],
+    *,
+    missing: BoolArray | None = None,
+    text: BoolArray | None = None,
+    weight: BoolArray | None = None,
+) -> dict[str, BoolArray]:
+    """Classify rows, or the distinct keys that an engine grouped them by: a mask for each kind of fault.
 
-    p: FloatArray
-    mass: FloatArray
-    positive: FloatArray
-    rows: int
-    effective_rows: float
+    A row may have several faults; the first in the order of the kinds counts.
 
+    Parameters
+    ----------
+    p, y : arrays
+        Predictions and outcomes as numbers, NaN where there is none.
+    missing, text, weight : arrays of bool, optional
+        Where there is no prediction, where it is not a number, and where the weight is not finite or is negative.
 
-def counted_rows(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
-    sample_weight: ArrayLike | None,
-    names: Sequence[str] = ("y_true", "y_prob", "sample_weight"),
-) -> Counts:
-    """Rows checked, sorted by prediction, ties merged, counts divided by their total once.
-
-    `names` is what the caller calls the columns, for refusals.
+    Examples
+    --------
+    >>> masks = fault_masks(np.array([0.5, np.nan, 1.5]), np.array([2.0, 1.0, 0.0]))
+    >>> [kind for kind, mask in masks.items() if mask.any()]
+    ['nan', 'above', 'outcome']
     """
-    y, p, weight = checked_rows(y_true, y_prob, sample_weight, names)
-    # Floats in [0, 1] order like their bit patterns, and the two top bits are free: one sort of integers
-    # (prediction, outcome) is exact and several times faster than sorting row numbers.
-    keys = (p + 0.0).view(np.uint64)
-    keys <<= np.uint64(1)
-    keys |= y
-    if weight is None:
-        keys.sort()
-    else:
-        order = np.argsort(keys)
-        keys, weight = keys[order], weight[order]
-    bits = keys >> np.uint64(1)
-    keys &= np.uint64(1)  # from here on the outcomes, in the order of predictions
-    starts = run_starts(bits)
-    if weight is None:
-        mass = np.empty(len(starts))
-        np.subtract(starts[1:], starts[:-1], out=mass[:-1])
-        mass[-1] = len(bits) - starts[-1]
-        positive = np.add.reduceat(keys.astype(np.float64), starts)
-        total, effective = float(len(bits)), float(len(bits))
-    else:
-        mass = _exact_sums(weight, starts)
-        positive = _exact_sums(keys * weight, starts)
-        total = fsum(weight.tolist())
-        effective = total * total / fsum((weight * weight).tolist())
-    mass /= total
-    positive /= total
-    values = bits.view(np.float64)[starts]
-    for array in (values, mass, positive):
-        array.flags.writeable = False
-    return Counts(values, mass, positive, len(bits), effective)
+    nowhere = np.zeros(len(p), dtype=bool)
+    return {
+        "missing": nowhere if missing is None else missing,
+        "nan": np.isnan(p) & ~(nowhere if text is None else text),
+        "text": nowhere if text is None else text,
+        "below": p < 0,
+        "above": p > 1,
+        "outcome": ~((y == 0) | (y == 1)),
+        "weight": nowhere if weight is None else weight,
+    }
+
+
+def looks_swapped(p: NDArray[Any], y: NDArray[Any]) -> bool:
+    """Whether predictions are all 0 or 1, and outcomes numbers in [0, 1], some strictly between; NaN is left out.
+
+    >>> looks_swapped(np.array([0, 1, np.nan]), np.array([0.25, 1, 0.5]))
+    True
+    """
+    p, y = p[~np.isnan(p)], y[~np.isnan(y)]
+    certain = len(p) > 0 and bool(((p == 0) | (p == 1)).all())
+    return certain and bool(((y >= 0) & (y <= 1)).all() and ((y > 0) & (y < 1)).any())
 
 
 def checked_classes(
     y: ArrayLike, proba: ArrayLike, view: object, classes: list[object] | None
 ) -> tuple[BoolArray, FloatArray]:
-    """Whether the label of the view came, and the probability it was given."""
+    """Whether the label that the view asks for is right, and its probability."""
     table, label = as_array(proba, "proba"), as_array(y, "y")
     if table.ndim != 2 or table.shape[1] < 2:
         raise ValueError(
@@ -116,7 +107,7 @@ def checked_classes(
 
 
 def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The three arrays of a known law, without the values of mass zero."""
+    """The three arrays of a known distribution, without the values of mass zero."""
     p, mass, positive = _frozen(p, "p"), _frozen(mass, "mass"), _frozen(positive, "positive")
     if not len(p) == len(mass) == len(positive):
         raise ValueError(
@@ -124,7 +115,7 @@ def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[Flo
             f"but their lengths are {len(p)}, {len(mass)} and {len(positive)}."
         )
     total, least = _sum_and_least(p, mass, positive)
-    if not np.isfinite(total):  # one pass says yes; only a no is worth looking for the culprit
+    if not np.isfinite(total):  # find the culprit only if there is one
         refuse(~((p >= 0) & (p <= 1)), p, "prediction values must lie in [0, 1]")
         refuse(
             np.append(False, np.diff(p) <= 0),
@@ -140,7 +131,7 @@ def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[Flo
             "positive[i] is Pr[p = p[i], y = 1], a part of mass[i]",
         )
     if len(p) == 0:
-        raise ValueError("a law must have at least one prediction value, but it has none.")
+        raise ValueError("a distribution must have at least one prediction value, but it has none.")
     if not abs(total - 1) <= 1e-9:
         raise ValueError(
             f"masses must sum to 1 within 1e-9, but they sum to {total!r}. "
@@ -158,12 +149,12 @@ def real_vector(values: ArrayLike, name: str) -> FloatArray:
 
 
 def checked_weights(weight: NDArray[Any]) -> FloatArray:
-    """Weights that are not negative, some of them positive, scaled to at most 1."""
+    """Weights, none negative and some positive, scaled to at most 1."""
     w = np.asarray(weight, dtype=np.float64)
     refuse(~np.isfinite(w), w, "weights must be finite numbers", "drop or repair these rows")
     refuse(w < 0, w, "weights must not be negative", "a weight of 0 leaves a row out")
     if not w.any():
-        raise ValueError(f"some weight must be positive, but all {len(w)} are 0. Leave sample_weight out, or mend it.")
+        raise ValueError(f"some weight must be positive, but all {len(w)} are 0. Omit sample_weight, or correct it.")
     return np.ldexp(w, -int(np.frexp(w.max())[1]))  # by a power of two: exact, and sums cannot overflow
 
 
@@ -208,20 +199,8 @@ def checked_rows(
     return (y, p, w) if kept.all() else (y[kept], p[kept], w[kept])
 
 
-def _exact_sums(values: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
-    """The sum of each run values[starts[k]:starts[k + 1]], correctly rounded, so that order cannot matter.
-
-    Runs of one or two need no care, since a single addition is correctly rounded already.
-    """
-    sums: FloatArray = np.add.reduceat(values, starts)
-    ends = np.append(starts[1:], len(values))
-    for run in np.flatnonzero(ends - starts > 2):
-        sums[run] = fsum(values[starts[run] : ends[run]].tolist())
-    return sums
-
-
 def _frozen(values: ArrayLike, name: str) -> FloatArray:
-    """The numbers in an array of our own, with -0.0 folded into 0.0; an array nobody can change is taken as it is."""
+    """A copy of the numbers, with -0.0 as 0.0; an array that nobody can change is taken as it is."""
     array = real_vector(values, name)
     if array.flags.owndata and not array.flags.writeable and not np.signbit(array[:1]).any():
         return array
@@ -229,7 +208,7 @@ def _frozen(values: ArrayLike, name: str) -> FloatArray:
 
 
 def _sum_and_least(p: FloatArray, mass: FloatArray, positive: FloatArray) -> tuple[float, float]:
-    """The sum of masses and the least of them, in one pass over memory; NaN where the arrays are no law otherwise."""
+    """The sum of masses and the least of them, in one pass; NaN where the arrays are not a distribution."""
     if len(p) == 0 or not (p[0] >= 0 and p[-1] <= 1):
         return np.nan, np.nan
     size = 1 << 15
@@ -286,13 +265,10 @@ def _outcomes(outcome: NDArray[Any], prediction: NDArray[Any], names: Sequence[s
     if outcome.dtype.kind == "b":
         return outcome
     one: BoolArray = outcome == 1
-    bad = ~(one | (outcome == 0))
-    if bad.any():
-        if ((prediction == 0) | (prediction == 1)).all() and ((outcome >= 0) & (outcome <= 1)).all():
-            raise ValueError(
-                f"outcomes must be 0 or 1, but {names[0]} holds fractions while {names[1]} holds only 0 and 1: "
-                f"the two look swapped. Exchange {names[0]} and {names[1]}."
-            )
+    if not (one | (outcome == 0)).all():
+        bad = fault_masks(prediction, outcome)["outcome"]
+        if looks_swapped(prediction, outcome):
+            raise ValueError(f"outcomes must be 0 or 1, but {swapped_words(*names[:2])}")
         refuse(
             bad,
             outcome,
@@ -303,12 +279,21 @@ def _outcomes(outcome: NDArray[Any], prediction: NDArray[Any], names: Sequence[s
     return one
 
 
+def swapped_words(outcome: str, prediction: str) -> str:
+    """What to say of columns that look swapped."""
+    return (
+        f"{outcome} holds fractions while {prediction} holds only 0 and 1: the two look swapped. "
+        f"Exchange {outcome} and {prediction}."
+    )
+
+
 def _predictions(prediction: NDArray[Any]) -> FloatArray:
     p = np.asarray(prediction, dtype=np.float64)
     if not (p.min() >= 0 and p.max() <= 1):  # NaN compares false
-        refuse(np.isnan(p), p, "predictions must not be missing or NaN", "drop or repair these rows")
+        masks = fault_masks(p, np.zeros(len(p)))
+        refuse(masks["nan"], p, "predictions must not be missing or NaN", "drop or repair these rows")
         refuse(
-            ~((p >= 0) & (p <= 1)),
+            masks["below"] | masks["above"],
             p,
             "predictions must be probabilities in [0, 1]",
             "divide percentages by 100; turn scores or logits into probabilities first",

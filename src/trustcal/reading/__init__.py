@@ -1,7 +1,7 @@
-"""Where predictions live: frames, files and engines to predictors; payoff tables to decision problems."""
+"""Files, frames and engines to predictors; payoff tables to decision problems."""
 
 from trustcal.reading.payoffs import read_payoff
 from trustcal.reading.provenance import Provenance
-from trustcal.reading.reading import Reading, count_rows, read, reading, rows_in_order, weighted_rows
+from trustcal.reading.sources import Reading, count_rows, read, reading, rows_in_order, weighted_rows
 
 __all__ = ["Provenance", "Reading", "count_rows", "read", "read_payoff", "reading", "rows_in_order", "weighted_rows"]

@@ -1,67 +1,117 @@
-"""SQL for the rows of a table: prediction, outcome, weight and groups as numbers, and what is wrong with them."""
+"""SQL for the rows of a table: prediction, outcome, weight and groups as numbers."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass
+from typing import final
 
-from trustcal.reading.counting import Request
-from trustcal.reading.faults import Faults
 from trustcal.reading.files import Table, place, quoted
 from trustcal.reading.outcomes import FALSE, TRUE, as_label
+from trustcal.reading.request import Request
 
-KINDS = ("sound", *(fault.name for fault in fields(Faults)))
-"""What the number in the column `kind` says of a row."""
 _NUMBERS = {"BOOLEAN", "FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT"} | {
     sign + size for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
 }
 
 
-def rows_sql(table: Table, request: Request) -> str:
-    """A query with a row for each row of the table, in its order.
+@final
+@dataclass(frozen=True)
+class Rows:
+    """Queries for the rows of a table, in its order.
 
-    Its columns: p (the prediction, a DOUBLE), y (0, 1 or NULL), label (what the outcome column says), w (the weight, or
-    1), kind (an index of KINDS), and g0, g1, … for groups; said_p, said_y and said_w repeat the table as text.
+    Columns are p (the prediction, a DOUBLE), y (0, 1 or NULL), label (what the outcome column says), w (the weight, or
+    1) and g0, g1, … (what groups are made by).
     """
+
+    every: str
+    """All rows."""
+    sound: str
+    """A condition: whether a row of `every` has no fault."""
+    plain: str
+    """p and y of all rows, to be judged by whoever counts them."""
+    valid: str
+    """A subquery of the rows without fault and of positive weight."""
+    aside: str
+    """All other rows: p and the outcome as numbers, NaN where there is none and -1 for words; what is wrong with the
+    prediction (1: missing, 2: text) and with the weight (1), otherwise 0."""
+    said: str
+    """All rows, with the texts of the table as said_p, said_y and said_w."""
+
+
+def rows_of(table: Table, request: Request) -> Rows:
+    """The queries for a request."""
     columns = request.columns
-    p = _number(table, columns.prediction)
+    p, raw = _number(table, columns.prediction), _raw(table, columns.prediction)
     w = "1" if columns.weight is None else _number(table, columns.weight)
     label, y = _outcome(table, request)
+    groups = [f"{group_sql(table, name)} AS g{index}" for index, name in enumerate(columns.by)]
     said = {"p": columns.prediction, "y": columns.outcome, "w": columns.weight}
     texts = [
         f"{'NULL' if name is None else f'CAST({_raw(table, name)} AS VARCHAR)'} AS said_{letter}"
         for letter, name in said.items()
     ]
-    groups = [f"{_group(table, name)} AS g{index}" for index, name in enumerate(columns.by)]
-    none = f"{_raw(table, columns.prediction)} IS NULL AS none"
-    inner = f"SELECT {', '.join([f'{p} AS p, {label} AS label, {w} AS w', none, *texts, *groups])} FROM {table.sql}"
-    tests = {
-        "missing": "none",
-        "text": "p IS NULL",
-        "nan": _nan("p"),
-        "below": "p < 0",
-        "above": "p > 1",
-        "outcome": "y IS NULL",
-        "weight": "w IS NULL OR NOT isfinite(w) OR w < 0",
-    }
-    kinds = " ".join(f"WHEN {test} THEN {KINDS.index(name)}" for name, test in tests.items())
-    middle = f"SELECT *, {y} AS y FROM ({inner})"
-    return f"SELECT *, CASE {kinds} ELSE 0 END AS kind FROM ({middle})"
+
+    def query(*more: str) -> str:
+        inner = f"SELECT {', '.join([f'{p} AS p, {label} AS label, {w} AS w', *more])} FROM {table.sql}"
+        return f"SELECT *, {y} AS y FROM ({inner})"
+
+    # isfinite first: DuckDB decides comparisons by the statistics of Parquet files, and these leave NaN out.
+    sound = "isfinite(p) AND p >= 0 AND p <= 1 AND y IS NOT NULL"
+    weightless = "false"
+    if columns.weight is not None:
+        sound, weightless = f"{sound} AND isfinite(w) AND w >= 0", "w = 0"
+    numeric = "y" if request.positive is not None else "label"
+    if _type(table, columns.outcome) == "VARCHAR" and request.positive is None:
+        numeric = "CASE WHEN label IS NOT NULL THEN coalesce(y, TRY_CAST(label AS DOUBLE), -1) END"
+    lack = "CASE WHEN none THEN 1 WHEN p IS NULL THEN 2 ELSE 0 END"
+    light = "0" if columns.weight is None else "CASE WHEN isfinite(w) AND w >= 0 THEN 0 ELSE 1 END"
+    numbers = [f"coalesce(CAST({value} AS DOUBLE), CAST('NaN' AS DOUBLE))" for value in ("p", numeric)]
+    flags = [f"CAST({flag} AS UTINYINT)" for flag in (lack, light)]
+    chosen = f"({sound}) IS NOT TRUE OR {weightless}"
+    return Rows(
+        query(),
+        sound,
+        _plain(table, request) or f"SELECT p, y FROM ({query()})",
+        f"(SELECT * FROM ({query(*groups)}) WHERE {sound} AND NOT ({weightless}))",
+        f"SELECT {', '.join(numbers + flags)} FROM ({query(f'{raw} IS NULL AS none')}) WHERE {chosen}",
+        query(*texts),
+    )
 
 
-def plain_sql(table: Table, request: Request) -> str:
-    """A query for p and y alone, whole numbers and truth values as they are: whoever counts them judges them."""
+def _plain(table: Table, request: Request) -> str:
+    """A faster query for p and y where outcomes are whole numbers or truth values."""
     name = request.columns.outcome
     if request.positive is not None or _type(table, name) not in _NUMBERS - {"FLOAT", "DOUBLE"}:
-        return rows_sql(table, request)
+        return ""
     p, y = _number(table, request.columns.prediction), f"TRY_CAST({_raw(table, name)} AS UTINYINT)"
     return f"SELECT {p} AS p, {y} AS y FROM {table.sql}"
 
 
+def group_sql(table: Table, name: str) -> str:
+    """A column by which rows are grouped; NaN is missing here, and -0.0 is 0.0."""
+    raw, type_ = _raw(table, name), _type(table, name)
+    if type_ in ("FLOAT", "DOUBLE"):
+        return f"CASE WHEN {_nan(raw)} THEN NULL ELSE {raw} + 0 END"
+    if type_.endswith("WITH TIME ZONE"):
+        return f"CAST({raw} AS VARCHAR)"  # DuckDB needs another package to convert it to Python's
+    if type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION")):
+        raise ValueError(f"{table.title}: groups are made by simple values, but column {name!r} holds {type_}.")
+    return raw
+
+
+def group_type(table: Table, name: str) -> str:
+    """The type of `group_sql`."""
+    type_ = _type(table, name)
+    return "VARCHAR" if type_.endswith("WITH TIME ZONE") else type_
+
+
 def _number(table: Table, name: str) -> str:
-    """A column as DOUBLE: text that is no number becomes NULL, decimals go by their digits, rounded once."""
+    """A column as DOUBLE: text that is not a number becomes NULL; decimals go by their digits, rounded once."""
     raw, type_ = _raw(table, name), _type(table, name)
     if type_ == "VARCHAR":
-        return f"TRY_CAST({raw} AS DOUBLE)"
+        return (
+            f"TRY_CAST({raw} AS DOUBLE) + 0"  # a bare cast is moved into the reader of CSV files, which fails on text
+        )
     if type_.startswith("DECIMAL"):
         return f"CAST(CAST({raw} AS VARCHAR) AS DOUBLE)"
     if type_ not in _NUMBERS:
@@ -90,18 +140,6 @@ def _outcome(table: Table, request: Request) -> tuple[str, str]:
 def _nan(number: str) -> str:
     """Whether a number is NaN.  DuckDB takes isnan from the statistics of Parquet files, and these leave NaN out."""
     return f"NOT (isfinite({number}) OR isinf({number}))"
-
-
-def _group(table: Table, name: str) -> str:
-    """A column by which rows are grouped; NaN is missing here, and -0.0 is 0.0."""
-    raw, type_ = _raw(table, name), _type(table, name)
-    if type_ in ("FLOAT", "DOUBLE"):
-        return f"CASE WHEN {_nan(raw)} THEN NULL ELSE {raw} + 0 END"
-    if type_.endswith("WITH TIME ZONE"):
-        return f"CAST({raw} AS VARCHAR)"  # DuckDB would need another package to make it Python's
-    if type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION")):
-        raise ValueError(f"{table.title}: groups are made by simple values, but column {name!r} holds {type_}.")
-    return raw
 
 
 def _raw(table: Table, name: str) -> str:

@@ -1,17 +1,23 @@
-"""Rows that cannot be part of a predictor: counted by kind, refused with the first few, or dropped on request."""
+"""Rows at fault: counted by kind, refused with the first few, or dropped on request."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from trustcal.reading.columns import Columns
+from trustcal.rows import swapped_words
+
+BoolArray = NDArray[np.bool_]
 
 WORDS = {
     "missing": "without a prediction",
     "nan": "with the prediction NaN",
-    "text": "with a prediction that is no number",
+    "text": "with a prediction that is not a number",
     "below": "with a prediction below 0",
     "above": "with a prediction above 1",
     "outcome": "with an outcome that is missing or not 0 or 1",
@@ -38,6 +44,23 @@ class Faults:
     outcome: int = 0
     weight: int = 0
 
+    @classmethod
+    def counted(cls, masks: Mapping[str, BoolArray], rows: NDArray[np.int64] | None = None) -> tuple[Faults, BoolArray]:
+        """The faults of rows, or of keys that stand for `rows` rows each, and which of these are valid.
+
+        >>> Faults.counted({"nan": np.array([True, False]), "outcome": np.array([True, True])})
+        (Faults(missing=0, nan=1, text=0, below=0, above=0, outcome=1, weight=0), array([False, False]))
+        """
+        counts, valid = {}, np.ones(len(next(iter(masks.values()))), dtype=bool)
+        for kind, mask in masks.items():
+            here = mask & valid
+            counts[kind] = int(np.count_nonzero(here) if rows is None else rows[here].sum())
+            valid &= ~mask
+        return cls(**counts), valid
+
+    def __add__(self, other: Faults) -> Faults:
+        return Faults(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
     @property
     def total(self) -> int:
         """How many rows have a fault."""
@@ -49,30 +72,27 @@ class Faults:
 
 
 def swapped(title: str, columns: Columns) -> ValueError:
-    """The error for outcomes between 0 and 1 beside predictions that are all 0 or 1."""
-    outcome, prediction = f"column {columns.outcome!r}", f"column {columns.prediction!r}"
-    return ValueError(
-        f"{title}: outcomes must be 0 or 1, but {outcome} holds fractions while {prediction} holds only 0 and 1: the "
-        f"two look swapped. Exchange {outcome} and {prediction}."
-    )
+    """The error for columns that look swapped."""
+    words = swapped_words(f"column {columns.outcome!r}", f"column {columns.prediction!r}")
+    return ValueError(f"{title}: outcomes must be 0 or 1, but {words}")
 
 
 @final
 class FaultError(ValueError):
-    """Rows at fault: how many of which kind, the first few, and the remedies that `read` has."""
+    """Rows at fault: how many of each kind, the first few, and the remedies that `read` offers."""
 
     def __init__(self, found: str, faults: Faults) -> None:
-        super().__init__(found, faults)  # what a copy in another process is made of
+        super().__init__(found, faults)  # for pickling
         self.found, self.faults = found, faults
 
     def __str__(self) -> str:
         return self.with_remedies(
-            "To leave them out, ask for that: drop_invalid=True (--drop-invalid).",
-            "For other labels than 0 and 1, name the one that counts as 1: positive='…' (--positive).",
+            "To leave them out: drop_invalid=True (--drop-invalid).",
+            "For labels other than 0 and 1, name the positive one: positive='…' (--positive).",
         )
 
     def with_remedies(self, rows: str, labels: str) -> str:
-        """The message with other remedies: for callers that cannot leave rows out, or name the label that counts."""
+        """The message with other remedies, for callers that can neither drop rows nor name the positive label."""
         remedies = [self.found, rows]
         if self.faults.below or self.faults.above:
             remedies.append("Divide percentages by 100; turn scores or logits into probabilities.")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import final
 
 from trustcal.reading.columns import Columns
-from trustcal.reading.counting import MANY
 from trustcal.reading.faults import Faults
+from trustcal.tally.tally import MANY
 
 
 @final

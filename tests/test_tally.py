@@ -19,10 +19,14 @@ import trustcal as tc
 from tests.test_sources_engines import FILES, FRAMES
 from tests.traps import SOUND, Y, from_rows, same, trap_table
 from trustcal.kernels.counting import LINE, count_cells, count_values, count_words
-from trustcal.reading import counter, counting, frames, packing, queries, reading
-from trustcal.reading.counter import Counter, Grid
+from trustcal.reading import duckdb as by_duckdb
+from trustcal.reading import narwhals as by_narwhals
+from trustcal.reading import reading
 from trustcal.reading.faults import Faults
-from trustcal.reading.packing import Words
+from trustcal.tally import Tally, tables, tally
+from trustcal.tally import words as packing
+from trustcal.tally.tables import Grid
+from trustcal.tally.words import Words
 
 Rows = list[tuple[float, bool]]
 
@@ -42,25 +46,31 @@ def columns(rows: Rows) -> tuple[Any, Any]:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every limit is met after a few rows."""
     for room, name, size in (
-        (counter, "START", 4), (counter, "FULL", 8), (counter, "ROOM", 16), (counter, "FEW", 2), (counter, "MOST", 20),
-        (packing, "BLOCK", 3), (packing, "_QUICK", 3), (queries, "SMALL", 0), (queries, "BATCH", 2),
-        (frames, "_BLOCK", 2),
+        (tally, "START", 4), (tally, "FULL", 8), (tally, "ROOM", 16), (tally, "FEW", 2), (tables, "FEW", 2),
+        (tables, "MOST", 20), (tables, "BLOCK", 3), (packing, "BLOCK", 3), (packing, "_QUICK", 3),
+        (by_duckdb, "BATCH", 2), (by_narwhals, "_BLOCK", 2),
     ):  # fmt: skip
         monkeypatch.setattr(room, name, size)
-    monkeypatch.setattr(counter, "BLOCK", 3)
 
 
 @pytest.fixture
 def streamed(small: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows were counted here, source by source."""
     sizes: list[int] = []
-    counted = Counter.counted
+    from_duckdb, from_frame = by_duckdb._stream, by_narwhals._streamed
 
-    def told(self: Counter, rows: int, faults: Faults) -> counting.Counted:
-        sizes.append(self.rows)
-        return counted(self, rows, faults)
+    def told_by_duckdb(run: Any, sql: str, counting_rows: Tally) -> bool:
+        valid = from_duckdb(run, sql, counting_rows)
+        sizes.extend([counting_rows.rows] if valid else [])
+        return valid
 
-    monkeypatch.setattr(Counter, "counted", told)
+    def told_by_frame(*args: Any) -> Tally | None:
+        found = from_frame(*args)
+        sizes.extend([found.rows] if found else [])
+        return found
+
+    monkeypatch.setattr(by_duckdb, "_stream", told_by_duckdb)
+    monkeypatch.setattr(by_narwhals, "_streamed", told_by_frame)
     return sizes
 
 
@@ -129,13 +139,13 @@ def test_any_rows_in_any_blocks(rows: Rows, cuts: list[int], most: int, small: N
     p, y = columns(rows)
     blocks = [slice(*pair) for pair in pairwise(sorted([0, *cuts, len(p)]))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "MANY", most)
-        patch.setattr(counter, "DEFAULT", 2.0**-6)
+        patch.setattr(tally, "MANY", most)
+        patch.setattr(tally, "DEFAULT", 2.0**-6)
         for resolution in (None, 0.0, 2.0**-3, 2.0**-6, 2.0**-30):
-            counting_rows = Counter(resolution)
+            counting_rows = Tally(resolution)
             for block in blocks:
                 assert counting_rows.add(p[block], y[block])
-            q = counting_rows.predictor()
+            q = tc.Predictor.from_tally(counting_rows)
             exact = tc.Predictor.from_samples(y, p)
             used = resolution if resolution is not None else 2.0**-6 if len(exact) > most else 0.0
             near = np.floor(p / used + 0.5) * used if used else p
@@ -153,7 +163,7 @@ def test_a_row_at_fault_ends_it(fault: tuple[float, int], resolution: float | No
     rng = np.random.default_rng(1)
     p, y = rng.random(31), rng.integers(0, 2, 31).astype(np.uint8)
     p[at], y[at] = fault
-    counting_rows = Counter(resolution)
+    counting_rows = Tally(resolution)
     sound = [counting_rows.add(p[block : block + 2], y[block : block + 2]) for block in range(0, 2 * (at // 2) + 1, 2)]
     assert sound == [True] * (at // 2) + [False]
 
@@ -163,14 +173,14 @@ def test_few_values_after_many_rows_and_the_other_way_round(small: None) -> None
     for p in (np.append(few, many), np.append(many, few), np.append(np.append(few, many), few)):
         y = (np.arange(len(p)) % 3 == 0).astype(np.uint8)
         for resolution in (None, 0.0):
-            counting_rows = Counter(resolution)
+            counting_rows = Tally(resolution)
             assert counting_rows.add(p, y)
-            assert same(counting_rows.predictor(), tc.Predictor.from_samples(y, p))
+            assert same(tc.Predictor.from_tally(counting_rows), tc.Predictor.from_samples(y, p))
 
 
 def test_ways_are_chosen_by_what_comes(small: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def way(resolution: float | None, p: Any) -> str:
-        counting_rows = Counter(resolution)
+        counting_rows = Tally(resolution)
         assert counting_rows.add(np.asarray(p), np.zeros(len(p), dtype=np.uint8))
         return type(counting_rows._way).__name__
 
@@ -180,7 +190,7 @@ def test_ways_are_chosen_by_what_comes(small: None, monkeypatch: pytest.MonkeyPa
     assert way(2**-3, [0.5] * 4) == "Words"
     assert way(2**-3, [0.5] * 5) == way(2**-3, spread) == "Grid"
     assert way(None, spread) == way(0.0, spread) == way(2**-30, spread) == "Words"
-    monkeypatch.setattr(counting, "MANY", 7)
+    monkeypatch.setattr(tally, "MANY", 7)
     assert way(None, spread) == "Grid"
     assert way(0.0, spread) == "Words"
 
@@ -192,7 +202,8 @@ def test_words_that_grow_move_house(small: None) -> None:
     assert words.add(np.array([0.75]), np.ones(1, dtype=np.uint8)) == 1
     words.sort()
     assert words.distinct() == 3
-    assert words.predictor(0.0) == tc.Predictor.from_samples([0, 0, 1], [0.25, 0.5, 0.75])
+    found = words.counts()
+    assert (found.p.tolist(), found.weight.tolist(), found.positive.tolist()) == ([0.25, 0.5, 0.75], [1] * 3, [0, 0, 1])
 
 
 @given(rows=ROWS, threads=st.integers(1, 9))
@@ -206,7 +217,9 @@ def test_any_number_of_threads_sorts_and_counts_the_same(rows: Rows, threads: in
         assert words.add(p, y) == len(p)
         words.sort()
         assert words.packed.tolist() == np.sort(((p + 0.0).view(np.uint64) << np.uint64(1)) | y).tolist()
-        q = words.predictor(0.0)
+        counting_rows = Tally(expected=len(p))
+        assert counting_rows.add(p, y)
+        q = tc.Predictor.from_tally(counting_rows)
     assert same(q, tc.Predictor.from_samples(y, p))
     assert same(q, tc.Predictor(q.p, q.mass, q.positive, rows=q.rows, effective_rows=q.effective_rows))
     assert not any(array.flags.writeable for array in (q.p, q.mass, q.positive))
@@ -221,20 +234,23 @@ def test_threads_share_millions_of_rows_with_ties_about_their_middle(
     n = 3 << 20
     p = np.where(rng.random(n) < tied, 0.5, rng.random(n))
     y = (rng.random(n) < p).astype(np.uint8)
-    words = Words(n)
-    assert words.add(p, y) == n
-    words.sort()
-    q = words.predictor(0.0)
+    counting_rows = Tally(expected=n)
+    assert counting_rows.add(p, y)
+    q = tc.Predictor.from_tally(counting_rows)
     assert same(q, tc.Predictor.from_samples(y, p))
     assert same(q, tc.Predictor(q.p, q.mass, q.positive, rows=q.rows, effective_rows=q.effective_rows))
 
 
 def test_a_grid_counts_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counter, "MOST", 3)
+    monkeypatch.setattr(tables, "MOST", 3)
     grid = Grid(0.5)
     for _ in range(4):
         assert grid.add(np.array([0.5, 0.5]), np.array([0, 1], dtype=np.uint8)) == 2
-    assert (grid.tally().p.tolist(), grid.tally().weight.tolist(), grid.tally().positive.tolist()) == ([0.5], [8], [4])
+    assert (grid.counts().p.tolist(), grid.counts().weight.tolist(), grid.counts().positive.tolist()) == (
+        [0.5],
+        [8],
+        [4],
+    )
     assert int(np.abs(grid._lately).sum()) == 2  # the rest was put aside
 
 
@@ -245,11 +261,11 @@ def test_a_million_rows_of_every_kind() -> None:
     for p in shapes.values():
         y = (rng.random(n) < p).astype(np.uint8)
         for resolution in (None, 0.0, 2.0**-10):
-            counting_rows = Counter(resolution)
+            counting_rows = Tally(resolution)
             for block in range(0, n, 130_000):
                 assert counting_rows.add(p[block : block + 130_000], y[block : block + 130_000])
             near = np.floor(p * 1024 + 0.5) / 1024 if resolution else p
-            assert counting_rows.predictor() == tc.Predictor.from_samples(y, near)
+            assert tc.Predictor.from_tally(counting_rows) == tc.Predictor.from_samples(y, near)
 
 
 # --- every engine
@@ -314,12 +330,12 @@ def test_rounding_of_streamed_rows(
     source = ENGINES[engine](pa.table({"p": p, "y": y}), tmp_path)
     exact = tc.read(source)
     assert tc.read(source, resolution=2**-3) == tc.Predictor.from_samples(y, np.floor(p * 8 + 0.5) / 8)
-    monkeypatch.setattr(counting, "MANY", 49)
+    monkeypatch.setattr(tally, "MANY", 49)
     found = reading(source)
     assert (found.provenance.resolution, found.provenance.resolution_asked) == (2**-22, False)
     np.testing.assert_array_equal(found.predictor.p, np.floor(exact.p * 2**22 + 0.5) / 2**22)
     assert same(tc.read(source, resolution=0), exact)
-    monkeypatch.setattr(counting, "MANY", 50)
+    monkeypatch.setattr(tally, "MANY", 50)
     assert same(tc.read(source), exact)
     assert streamed == [50] * 5
 
@@ -333,24 +349,6 @@ def test_labels_are_told_apart(tmp_path: Path, streamed: list[int]) -> None:
     assert streamed == [3, 3]
 
 
-def test_without_pyarrow_the_engine_groups(
-    streamed: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = ENGINES["rows.csv"](pa.table({"p": [0.5, 0.25], "y": [0, 1]}), tmp_path)
-    monkeypatch.setattr(queries, "find_spec", lambda name: None)
-    assert tc.read(source) == tc.Predictor.from_samples([0, 1], [0.5, 0.25])
-    assert streamed == []
-
-
-def test_small_files_are_grouped_by_the_engine(
-    tmp_path: Path, streamed: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = ENGINES["rows.csv"](pa.table({"p": [0.5, 0.25], "y": [0, 1]}), tmp_path)
-    monkeypatch.setattr(queries, "SMALL", 1000)
-    assert tc.read(source) == tc.Predictor.from_samples([0, 1], [0.5, 0.25])
-    assert streamed == []
-
-
 def test_an_older_polars(streamed: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(pl.LazyFrame, "collect_batches")
     assert tc.read(pl.LazyFrame({"p": [0.5, 0.25, 0.5], "y": [0, 1, 1]})) == tc.Predictor.from_samples(
@@ -359,14 +357,9 @@ def test_an_older_polars(streamed: list[int], monkeypatch: pytest.MonkeyPatch) -
     assert streamed == [3]
 
 
-@pytest.mark.parametrize("then", [None, 1])
-def test_rows_that_change_meanwhile(then: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_change_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = ENGINES["rows.parquet"](pa.table({"p": [0.5, 0.25, 1.5], "y": [0, 1, 1]}), tmp_path)
-    later = Counter(None)
-    later.add(np.array([0.5]), np.array([1], dtype=np.uint8))
-    answers = iter([None, None if then is None else later])
-    monkeypatch.setattr(queries, "SMALL", 0)
-    monkeypatch.setattr(queries, "_streamed", lambda *_: next(answers))
+    monkeypatch.setattr(by_duckdb, "_stream", lambda *_: False)
     with pytest.raises(ValueError, match="rows must not change while they are read"):
         tc.read(source, drop_invalid=True)
 
@@ -378,7 +371,6 @@ def test_many_rows_stream_by_themselves(tmp_path: Path) -> None:
     want = tc.Predictor.from_samples(y, p)
     frame = pd.DataFrame({"p": p, "y": y})
     pl.DataFrame(frame).write_parquet(tmp_path / "rows.parquet")
-    assert (tmp_path / "rows.parquet").stat().st_size > queries.SMALL
     across = pd.DataFrame(np.column_stack([p, y]), columns=["p", "y"])
     for source in (frame, across, pl.LazyFrame(frame), pa.Table.from_pandas(frame), tmp_path / "rows.parquet"):
         assert same(tc.read(source), want)

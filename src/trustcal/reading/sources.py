@@ -12,16 +12,16 @@ from typing import Any, final, overload
 
 import numpy as np
 
+from trustcal.checking import checked_resolution
 from trustcal.predictor import Predictor
 from trustcal.reading.columns import chosen_columns
-from trustcal.reading.counting import Counted, Group, Request, checked_resolution
-from trustcal.reading.expressions import rows_sql
+from trustcal.reading.duckdb import connected, counted_by_duckdb
+from trustcal.reading.expressions import rows_of
 from trustcal.reading.files import Table, open_files, refusals, with_folders
-from trustcal.reading.frames import counted_by_frame
-from trustcal.reading.opening import names_of, opened_frame, titled
+from trustcal.reading.narwhals import counted_by_frame, names_of, opened_frame, titled
 from trustcal.reading.outcomes import Label
 from trustcal.reading.provenance import Provenance
-from trustcal.reading.queries import connected, counted_by_query
+from trustcal.reading.request import Counted, Group, Request
 from trustcal.rows import FloatArray
 
 
@@ -146,24 +146,12 @@ def reading(
         return Request(chosen, positive, finely, drop_invalid)
 
     title, asked, counted = _counted(source, request)
+    whole = Predictor.from_tally(counted.whole)
     groups = sorted(counted.groups.items(), key=lambda item: _order(item[0]))
-    whole = (
-        counted.groups[()]
-        if not names
-        else reading(
-            source,
-            prediction=prediction,
-            outcome=outcome,
-            weight=weight,
-            resolution=counted.resolution,
-            positive=positive,
-            drop_invalid=drop_invalid,
-        ).predictor
-    )
-    named = {_named(group, by): predictor for group, predictor in groups} if names else {}
+    named = {_named(group, by): Predictor.from_tally(tally) for group, tally in groups}
     moved = max(q.moved for q in (whole, *named.values()))
     facts = Provenance(
-        title, asked.columns, counted.rows, counted.faults, counted.resolution, finely is not None, moved
+        title, asked.columns, counted.rows, counted.faults, counted.whole.resolution, finely is not None, moved
     )
     return Reading(facts, whole, named)
 
@@ -219,9 +207,9 @@ def _fetched_rows(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     with connected() as connection:
         table = with_folders(connection, open_files(connection, source))
-        sound = rows_sql(table, Request(found.provenance.columns, positive, 0.0, True))
+        rows = rows_of(table, Request(found.provenance.columns, positive, 0.0, True))
         with refusals(table.title):
-            fetched = connection.execute(f"SELECT y, p, w FROM ({sound}) WHERE kind = 0 AND w > 0").fetchnumpy()
+            fetched = connection.execute(f"SELECT y, p, w FROM {rows.valid}").fetchnumpy()
     y, p, w = (np.asarray(fetched[name], dtype=np.float64) for name in "ypw")
     if step := found.provenance.resolution:
         p = np.floor(p / step + 0.5) * step  # half a step goes up, as in every engine
@@ -238,10 +226,9 @@ def _counted(source: Any, request: Callable[..., Request]) -> tuple[str, Request
             table = with_folders(connection, own)
             asked = request(own.names, own.title, table.names[len(own.names) :])
             if asked.columns.weight is not None:
-                connection.execute("SET threads = 1")  # sums of weights must not depend on who came first
+                connection.execute("SET threads = 1")  # or sums of weights would depend on the order of the threads
             with refusals(table.title):
-                keep = not table.sql.startswith("read_parquet")
-                return table.title, asked, counted_by_query(table, connection.sql, asked, keep)
+                return table.title, asked, counted_by_duckdb(table, connection.sql, asked)
     module = type(source).__module__.split(".")[0]
     if module == "pyarrow" and hasattr(source, "schema"):
         title = "the PyArrow data"
@@ -269,7 +256,7 @@ def _counted_relation(
         table = Table(title, (), rows, tuple(names), called, tuple(map(str, relation.types)))
         asked = request(names, title)
         run = partial(relation.query, "trustcal_source")
-        return title, asked, counted_by_query(table, run, asked, keep=False)
+        return title, asked, counted_by_duckdb(table, run, asked)
 
 
 def _names(by: str | Sequence[str] | None) -> tuple[str, ...]:
