@@ -10,6 +10,15 @@ from scipy.sparse import coo_array, diags_array, vstack
 from trustcal.predictor import Predictor
 
 
+def rounding(terms: int) -> float:
+    """What correct rounding may put between two sums of this many products whose absolute values add up to 1 or less.
+
+    Each term is rounded when its factors are made, when they are multiplied and each time that it is added, by at most
+    2^-53 of itself: terms + 1 times on each side (Higham, Accuracy and Stability of Numerical Algorithms, Section 3.1).
+    """
+    return 2 * (terms + 1) * 2.0**-53
+
+
 def worst_score(q: Predictor, reference: Predictor) -> float:
     """Decision loss by linear programming over all proper scores with values in [0, 1] (Definitions 2.3 and 2.5).
 
