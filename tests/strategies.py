@@ -16,6 +16,11 @@ def examples(full: int) -> settings:
     return settings(max_examples=max(full, profile) if profile >= 100 else -(-full * profile // 100))
 
 
+def costly(full: int) -> settings:
+    """Settings for exactly `full` examples, or a quarter of them with "fast"."""
+    return settings(max_examples=full if settings().max_examples >= 100 else -(-full // 4))
+
+
 EDGES = [0.0, 5e-324, 1e-15, 0.25, 0.5 - 2**-54, 0.5, 0.5 + 2**-53, 0.75, 1 - 1e-15, 1.0]
 
 probabilities = st.one_of(

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import trustcal as tc
 from tests.schema import DOCUMENT, document
-from tests.strategies import predictors
+from tests.strategies import costly, predictors
 from trustcal.auditing import Failure, Gate, failures
 from trustcal.auditing.pictures import curve, histogram, movement
 from trustcal.cli import main
@@ -146,7 +146,7 @@ def test_json_holds_every_number() -> None:
 # --- JSON and back
 
 
-@settings(max_examples=25)
+@costly(25)
 @given(predictors(max_values=6))
 def test_an_audit_comes_back_from_json(q: tc.Predictor) -> None:
     audit = tc.audit(q, problem=tc.umbrella(), groups={"a": q})
@@ -269,7 +269,7 @@ def test_after_the_noise(noise: tc.UniformNoise) -> None:
         assert fix.loss(mu, total=True) >= fix.loss(mu) - 0.01  # knowing what cells mean beats knowing the noised
 
 
-@settings(max_examples=40)
+@costly(40)
 @given(predictors(max_values=6))
 def test_the_promise_of_the_guarantee_is_kept(q: tc.Predictor) -> None:
     audit = tc.audit(q)

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import trustcal as tc
 import trustcal.forecasters
+from tests.strategies import costly
 from trustcal.forecasters import (
     CalibratedForecaster,
     DecisionForecaster,
@@ -340,7 +341,7 @@ def test_play_crosses_its_blocks() -> None:
 
 
 @every_forecaster
-@settings(max_examples=15)
+@costly(15)
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=60), st.data())
 def test_a_saved_run_continues_to_the_same_bits(
     make: Callable[[], Forecaster], outcomes: list[int], data: st.DataObject

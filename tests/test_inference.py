@@ -8,11 +8,11 @@ from math import comb, floor, prod, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import trustcal as tc
-from tests.strategies import samples
+from tests.strategies import costly, samples
 from trustcal import Predictor
 from trustcal.inference import calibration_tests, dtc_upper_bound, sampler, sampling_floor, uncertainties
 from trustcal.inference.floor import ece_floor, floor_of
@@ -133,7 +133,7 @@ def test_cells_can_be_given_as_to_an_audit() -> None:
 
 
 @given(samples(), st.sampled_from(ALL[:4]), st.integers(1, 6), st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@costly(40)
 def test_p_values_are_never_0_and_repeat(
     drawn: tuple[list[int], list[float], list[float]], statistic: str, draws: int, seed: int
 ) -> None:

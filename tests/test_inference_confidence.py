@@ -7,12 +7,12 @@ from math import comb, e, exp, log, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import trustcal as tc
-from tests.strategies import predictors, samples
+from tests.strategies import costly, predictors, samples
 from trustcal import Predictor
 from trustcal.inference import (
     ConfidenceBound,
@@ -75,7 +75,7 @@ def test_upper_bound_can_fail() -> None:
 
 
 @given(samples(), st.floats(0.01, 0.98), st.floats(0.001, 0.01))
-@settings(max_examples=40, deadline=None)
+@costly(40)
 def test_order_of_bounds(drawn: tuple[list[int], list[float], list[float]], confidence: float, more: float) -> None:
     q = Predictor.from_samples(drawn[0], drawn[1])
     for bound in (smcal_upper_bound, dtc_upper_bound):
@@ -174,7 +174,7 @@ def test_bootstrap_of_the_degenerate(statistic: str) -> None:
 
 
 @given(samples(), st.sampled_from(["smcal", "ece", "cdl"]), st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@costly(40)
 def test_bootstrap_holds_its_estimate_and_repeats(
     drawn: tuple[list[int], list[float], list[float]], statistic: str, seed: int
 ) -> None:

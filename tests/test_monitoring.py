@@ -10,12 +10,13 @@ from math import inf, log, log10
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import trustcal as tc
 from tests.bets import Rows, share, slow_e_value
+from tests.strategies import costly
 from trustcal.inference import sampling_floor
 from trustcal.kernels.bets import bet, sloped, tilted
 from trustcal.monitoring import Bet, Monitor
@@ -78,7 +79,7 @@ def test_one_round_of_the_bet_on_twice_the_odds(q: float, y: bool, worth: float)
     assert [10**b.log10_e for b in bets] == pytest.approx([0.5 + 0.5 * worth] * 2, rel=1e-14)
 
 
-@settings(max_examples=30)
+@costly(30)
 @given(st.lists(st.tuples(st.floats(0.001, 0.999), st.booleans()), max_size=40))
 def test_bets_follow_their_definition(rows: Rows) -> None:
     assert e_value(rows) == pytest.approx(slow_e_value(rows), rel=1e-9)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import differential_evolution
@@ -16,7 +16,7 @@ from scipy.special import lambertw, ndtr
 
 from tests import noise_oracles as oracle
 from tests.reference import REFERENCE
-from tests.strategies import probabilities
+from tests.strategies import costly, probabilities
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -378,7 +378,7 @@ private = st.builds(
 
 
 @given(private, st.one_of(st.just(0.0), st.floats(-4, -0.3).map(lambda k: 10**k)))
-@settings(max_examples=30)
+@costly(30)
 def test_privacy_is_respected(noise: Noise, delta: float) -> None:
     assert max(gammas(noise, delta), default=0) <= noise.privacy(delta) * (1 + 1e-6) + 1e-6
 
@@ -515,7 +515,7 @@ def test_for_distance_minimises_the_guarantee(kind: Any, target: Target, eps: fl
 
 
 @given(st.floats(1e-6, 1), st.sampled_from(ALL_KINDS))
-@settings(max_examples=40)
+@costly(40)
 def test_guarantees_hold_their_constants_for_every_eps(eps: float, kind: Any) -> None:
     """The table of constants: what is proved on the line holds at every eps."""
     limits: dict[Any, tuple[float, float, float]] = {

@@ -14,10 +14,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import EDGES
+from tests.strategies import EDGES, costly
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -138,7 +138,7 @@ def test_vectors_and_their_tails_have_the_same_bits(noise: Noise) -> None:
 
 
 @given(sizes=st.lists(st.integers(0, 40), min_size=1, max_size=6), noise=st.sampled_from(NOISES))
-@settings(max_examples=30)
+@costly(30)
 def test_chunks_and_partitions_do_not_matter(sizes: list[int], noise: Noise) -> None:
     n = sum(sizes)
     expected = perturb(P[:n], noise, ids=TEXTS[:n], seed=11)

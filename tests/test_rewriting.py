@@ -19,13 +19,14 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import trustcal as tc
 import trustcal.rewriting.batches
 import trustcal.rewriting.delimited
 import trustcal.rewriting.json_lines
+from tests.strategies import costly
 from trustcal.noise import TruncatedLaplace, UniformNoise
 from trustcal.rewriting.fixing import fix_file
 from trustcal.rewriting.rewriting import rewrite
@@ -96,7 +97,7 @@ fields = st.text(st.sampled_from('a"\n\r,;é |\t0'), max_size=5)
     chunk=st.integers(1, 40),
     compiled=st.booleans(),
 )
-@settings(max_examples=150)
+@costly(150)
 def test_a_csv_written_by_hand(
     tmp_path_factory: pytest.TempPathFactory, rows: list[Any], delimiter: str, end: str, chunk: int, compiled: bool
 ) -> None:
@@ -283,7 +284,7 @@ def test_the_same_run_writes_the_same_bytes(tmp_path: Path) -> None:
 
 
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=30), rows=st.integers(1, 7))
-@settings(max_examples=20)
+@costly(20)
 def test_blocks_do_not_matter(tmp_path_factory: pytest.TempPathFactory, p: list[float], rows: int) -> None:
     """By position and by online smoothing, in blocks of any size."""
     folder = tmp_path_factory.mktemp("blocks")

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.integrate import quad
 
 from tests.reference import REFERENCE
-from tests.strategies import calibrated_predictors, predictors, probabilities
+from tests.strategies import calibrated_predictors, costly, predictors, probabilities
 from trustcal.kernels.decay import decayed, running_pairs
 from trustcal.measures.decision import ece
 from trustcal.noise import (
@@ -243,7 +243,7 @@ def test_one_at_a_time_or_many_is_the_same_stream(noise: Noise) -> None:
 
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 @given(cut=st.integers(0, 50))
-@settings(max_examples=10)
+@costly(10)
 def test_saved_state_continues_to_the_same_bits(noise: Noise, cut: int) -> None:
     q = np.linspace(0, 1, 50)
     whole, begun = (OnlineSmoother(noise, cells=23, rng=2**64 - 1) for _ in range(2))

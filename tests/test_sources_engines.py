@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trustcal as tc
+from tests.strategies import costly
 from tests.traps import SOUND, G, P, W, Y, from_rows, same, trap_table
 from trustcal.reading import duckdb as by_duckdb
 from trustcal.reading import reading
@@ -235,14 +236,14 @@ def check_engines(rows: list[tuple[float, bool, str]], folder: Path, names: list
 
 
 @given(rows=ROWS)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_rows_give_the_same_predictor(rows: list[tuple[float, bool, str]], tmp_path: Path) -> None:
     quick = [name for name in FRAMES if name not in SLOW]
     check_engines(rows, tmp_path, [*quick, "rows.csv", "rows.jsonl", "rows.parquet"])
 
 
 @given(rows=ROWS)
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_rows_give_the_same_predictor_from_slow_engines(
     rows: list[tuple[float, bool, str]], tmp_path: Path
 ) -> None:

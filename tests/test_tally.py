@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import trustcal as tc
+from tests.strategies import costly
 from tests.test_sources_engines import FILES, FRAMES
 from tests.traps import SOUND, Y, from_rows, same, trap_table
 from trustcal.kernels.counting import LINE, count_cells, count_values, count_words
@@ -272,7 +273,7 @@ def test_a_million_rows_of_every_kind() -> None:
 
 
 @given(rows=ROWS)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(costly(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_engine_streams_to_the_same_bits(rows: Rows, tmp_path: Path, streamed: list[int]) -> None:
     p, y = (list(column) for column in zip(*rows, strict=True))
     want, single = tc.Predictor.from_samples(y, p), np.array(p, dtype=np.float32)

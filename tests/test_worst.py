@@ -12,12 +12,13 @@ from scipy.optimize import linprog
 
 import trustcal as tc
 from tests.couplings import FAMILIES, FloatArray, Joint, joints, noises
+from tests.strategies import costly
 from trustcal import Predictor, guarantees
 from trustcal.noise import ClampedLaplace, Noise, RandomRounding, TruncatedLaplace, UniformNoise
 from trustcal.paper import batch_hardest, decision_loss_tight, rain, uniform_attained
 from trustcal.smoothing import WorstReference, smooth, worst_reference
 
-some = settings(max_examples=max(25, settings().max_examples // 20))
+some = settings(max_examples=max(costly(25).max_examples, settings().max_examples // 20))
 """Each example solves some hundred linear programs."""
 
 
@@ -42,7 +43,7 @@ def check_the_witness(worst: WorstReference, q: Predictor, noise: Noise, eps: fl
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(some, max_examples=max(6, some.max_examples // 4))
+@settings(some, max_examples=max(costly(6).max_examples, some.max_examples // 4))
 @given(data=st.data(), joint=joints(references=2, parts_each=1))
 def test_theorem_14_bounds_the_worst_reference(family: type[Noise], data: st.DataObject, joint: Joint) -> None:
     assume(joint.eps > 1e-6)
