@@ -112,8 +112,8 @@ def checked_number(
     above = number >= low if ends[0] == "[" else number > low
     below = number <= high if ends[1] == "]" else number < high
     if not (above and below):
-        rule = rule or f"lie in {ends[0]}{low:.6g}, {high:.6g}{ends[1]}"
-        raise ValueError(f"{name} must {rule}, not {value!r}." + (f" {remedy}" if remedy else ""))
+        interval = f"be at least {low:.6g}" if high == np.inf else f"lie in {ends[0]}{low:.6g}, {high:.6g}{ends[1]}"
+        raise ValueError(f"{name} must {rule or interval}, not {value!r}." + (f" {remedy}" if remedy else ""))
     return number
 
 

@@ -19,9 +19,9 @@ from typing import final
 
 from scipy.special import log_ndtr, ndtr
 
-from trustcal.checking import checked_count
+from trustcal.checking import checked_count, checked_number
 from trustcal.noise import TruncatedGaussian
-from trustcal.paper.instance import Answers, Instance, instance_of, refuse_outside
+from trustcal.paper.instance import Answers, Instance, instance_of
 
 
 @final
@@ -55,8 +55,8 @@ def smcal_beyond_dtc(d: float, h: float) -> Instance:
     >>> round(known.smcal / known.dtc, 12)
     1.8
     """
-    refuse_outside(d, "d", 0.5)
-    refuse_outside(h, "h", 0.5 - d)
+    checked_number("d", d, 0, 0.5, "(]")
+    checked_number("h", h, 0, 0.5 - d, "(]")
     rows = [(d, 0, d, 1 - d), (d + h, 1, d, d)]
     return instance_of(rows, Answers(dtc=d * h, smcal=d * h * (2 - d - h)))
 
@@ -78,7 +78,7 @@ def cdl_beyond_ece(bias: float) -> Instance:
     >>> known.ece, known.cdl
     (0.125, 0.25)
     """
-    refuse_outside(bias, "bias", 0.5)
+    checked_number("bias", bias, 0, 0.5, "(]")
     rows = [(0.5, 0, 0.5 + bias, 0.5 - bias), (0.5, 1, 0.5 + bias, 0.5 + bias)]
     return instance_of(rows, Answers(dtc=bias, smcal=bias, ece=bias, cdl=2 * bias))
 
@@ -104,7 +104,7 @@ def gaussian_not_private(eps: float) -> Counterexample:
     >>> round(found.less, 6), found.more < 0.05
     (0.5, True)
     """
-    refuse_outside(eps, "eps", 1e-3)
+    checked_number("eps", eps, 0, 1e-3, "(]")
     noise = TruncatedGaussian.paper(eps)
     gamma = -log1p(-2 * sqrt(eps)) / eps
     half = gamma * noise.scale**2
@@ -136,7 +136,7 @@ def gaussian_cut_off(eps: float) -> Counterexample:
     >>> round(found.less, 4), round(found.more, 4)
     (0.5, 0.0821)
     """
-    refuse_outside(eps, "eps", 0.1)
+    checked_number("eps", eps, 0, 0.1, "(]")
     beyond = 0.5 + float(ndtr(-1 / TruncatedGaussian.paper(eps).scale))
     return Counterexample("proof of Lemma 3.4: Pr[q + Y ∉ [0, 1]] ≤ e^(−1/(4√ε))", beyond, exp(-1 / (4 * sqrt(eps))))
 
@@ -187,7 +187,7 @@ def weak_certificate(eps: float) -> Counterexample:
     >>> round(weak_certificate(0.01).more, 12)
     -0.028333333333
     """
-    refuse_outside(eps, "eps", 0.25)
+    checked_number("eps", eps, 0, 0.25, "(]")
     s = sqrt(eps)
     right, wrong = -s * (1 - 2 * s) / (1 + 2 * s), 2 * eps / (1 + 2 * s)
     worth = (0.5 + s / 2 - eps) * right + (0.5 - s / 2 + eps) * wrong

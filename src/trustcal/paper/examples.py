@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import sqrt
 
+from trustcal.checking import checked_number
 from trustcal.guarantees.bound import root_gap
-from trustcal.paper.instance import Answers, Instance, Row, instance_of, refuse_outside
+from trustcal.paper.instance import Answers, Instance, Row, instance_of
 
 
 def rain(h: float = 1e-4) -> Instance:
@@ -27,7 +28,7 @@ def rain(h: float = 1e-4) -> Instance:
     >>> rain().answers.dtc, rain().answers.cdl
     (0.0001, 1.0)
     """
-    refuse_outside(h, "h", 0.5)
+    checked_number("h", h, 0, 0.5, "(]")
     rows = [(0.5 - h, 1, 0.5, 0.5), (0.5 + h, 0, 0.5, 0.5)]
     return instance_of(rows, Answers(dtc=h, smcal=h / 2 + h * h, ece=0.5 + h, cdl=1.0))
 
@@ -52,7 +53,7 @@ def batch_hard(eps: float) -> Instance:
     >>> batch_hard(0.01).answers.umbrella_loss
     0.05
     """
-    refuse_outside(eps, "eps", 0.25)
+    checked_number("eps", eps, 0, 0.25, "(]")
     s = sqrt(eps)
     rows: list[Row] = []
     for p, wrong in ((0.5 - s, 1), (0.5 + s, 0)):
@@ -83,7 +84,7 @@ def batch_hardest(eps: float) -> Instance:
     >>> round(batch_hardest(0.01).answers.umbrella_loss, 6)
     0.065887
     """
-    refuse_outside(eps, "eps", 0.25)
+    checked_number("eps", eps, 0, 0.25, "(]")
     h = (eps + root_gap(eps)) / 2
     rows: list[Row] = []
     for p, wrong in ((0.5 - h, 1), (0.5 + h, 0)):
@@ -115,7 +116,7 @@ def constant_mean(eps: float) -> Instance:
     >>> known.ece, known.umbrella_loss
     (0.01, 0.5)
     """
-    refuse_outside(eps, "eps", 0.25)
+    checked_number("eps", eps, 0, 0.25, "(]")
     rows = [(0.5 - eps, 0, 0.0, 0.5), (0.5 - eps, 1, 1.0, 0.5)]
     known = Answers(dtc=eps, smcal=eps, ece=eps, cdl=2 * eps / (1 + 2 * eps), decision_loss=0.5, umbrella_loss=0.5)
     return instance_of(rows, known)

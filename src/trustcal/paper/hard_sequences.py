@@ -14,11 +14,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_count, generator
+from trustcal.checking import checked_count, checked_number, generator
 from trustcal.guarantees import lower_online_cdl_game, lower_online_ece_paper
 from trustcal.guarantees.bound import root_gap
 from trustcal.guarantees.lower import PAPER_ONLINE_LIMIT
-from trustcal.paper.instance import refuse_outside
 from trustcal.predictor import Predictor
 
 
@@ -79,7 +78,7 @@ def online_hard(eps: float, horizon: int, rng: np.random.Generator | int = 0) ->
     >>> pair.cdl, pair.one.predictor.p, pair.one.predictor.p_hat
     (0.125, array([0.5, 1. ]), array([0.75, 0.75]))
     """
-    refuse_outside(eps, "eps", 1 / 12)
+    checked_number("eps", eps, 0, 1 / 12, "(]")
     half = _half(horizon)
     ones = floor(half * (0.5 + (eps + root_gap(eps)) / 2) + 1e-9)
     h = (2 * ones - half) / (2 * half)
@@ -121,7 +120,7 @@ def online_hard_paper(eps: float, horizon: int, rng: np.random.Generator | int =
     >>> round(pair.ece, 6), round(pair.cdl, 6), pair.other.predictor.p_hat
     (0.0175, 0.015232, array([0.39]))
     """
-    refuse_outside(eps, "eps", PAPER_ONLINE_LIMIT)
+    checked_number("eps", eps, 0, PAPER_ONLINE_LIMIT, "(]")
     half, s = _half(horizon), sqrt(eps)
     counts = half * np.array([0.5 - s / 2 + eps, 0.5 + s / 2 - eps, 1 - 2 * s - 2 * eps])
     first, second, throughout = np.round(counts).astype(int)

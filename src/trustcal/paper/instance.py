@@ -8,7 +8,6 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import as_number
 from trustcal.measures.transport import Coupling
 from trustcal.predictor import Predictor
 
@@ -65,9 +64,3 @@ def law_of(p: ArrayLike, y: ArrayLike, mass: ArrayLike) -> Predictor:
     """The known distribution, not a sample, of rows with masses."""
     merged = Predictor.from_samples(y, p, mass)
     return Predictor(merged.p, merged.mass, merged.positive)
-
-
-def refuse_outside(value: float, name: str, most: float) -> None:
-    """Raise unless the parameter lies in (0, most]."""
-    if not 0 < as_number(value) <= most:
-        raise ValueError(f"{name} must lie in (0, {most:g}], not {value!r}.")

@@ -12,16 +12,16 @@ The coupling has E|p − b| = eps.  A nearer calibrated predictor may exist, whi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, floor, tanh
+from math import exp, floor, inf, tanh
 from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import as_number
+from trustcal.checking import checked_fraction, checked_number
 from trustcal.noise import Noise, RandomRounding, UniformNoise
 from trustcal.noise.clamped import ClampedNoise
-from trustcal.paper.instance import Instance, Row, instance_of, refuse_outside
+from trustcal.paper.instance import Instance, Row, instance_of
 
 
 @final
@@ -54,7 +54,7 @@ def uniform_attained(eps: float) -> Instance:
     >>> uniform_attained(0.02).reference.p
     array([0.6])
     """
-    refuse_outside(eps, "eps", 0.125)
+    checked_number("eps", eps, 0, 0.125, "(]")
     return instance_of(_apart(0.5 + UniformNoise.for_distance(eps).width / 2, eps, 1.0))
 
 
@@ -83,7 +83,7 @@ def decision_loss_tight(noise: ClampedNoise, eps: float) -> Instance:
     """
     from scipy.optimize import minimize_scalar
 
-    refuse_outside(eps, "eps", 1e-3)
+    checked_number("eps", eps, 0, 1e-3, "(]")
     if not isinstance(noise, ClampedNoise):
         raise ValueError(f"the family is for clamped noise, whose K is in the interior, not {noise!r}.")
     reach = float(noise.quantile(0.99, 0.5)) - 0.5
@@ -115,7 +115,7 @@ def ece_tight(noise: Noise, eps: float) -> Instance:
     >>> ece_tight(UniformNoise(1e-4), 1e-8).predictor.p.round(9)
     array([0.009999, 0.01    ])
     """
-    refuse_outside(eps, "eps", 1e-3)
+    checked_number("eps", eps, 0, 1e-3, "(]")
     beta = eps**0.25
     if isinstance(noise, RandomRounding):
         beta = (floor(beta * noise.cells) + 0.5) / noise.cells
@@ -142,7 +142,7 @@ def cdl_tight(eps: float) -> Instance:
     >>> cdl_tight(1e-8).reference.p.round(6)
     array([0.5001 , 0.50015])
     """
-    refuse_outside(eps, "eps", 1e-3)
+    checked_number("eps", eps, 0, 1e-3, "(]")
     width, few = UniformNoise.for_distance(eps, "cdl").width, eps**0.25
     rows = [*_apart(0.5 + width / 2, 0.0, 1 - few), *_apart(0.5 + 0.75 * width, eps / few, few)]
     return instance_of(rows)
@@ -167,10 +167,9 @@ def private_pair(gamma: float, delta: float, distance: float) -> PrivatePair:
     >>> round(pair.tv, 6), pair.one.round(6)
     (0.099668, array([0.      , 0.      , 0.549834, 0.450166]))
     """
-    if not (as_number(gamma) >= 0 and 0 <= as_number(delta) <= 1 and 0 <= as_number(distance) <= 1):
-        raise ValueError(
-            f"gamma must be at least 0, delta and distance must lie in [0, 1]; not {gamma!r}, {delta!r}, {distance!r}."
-        )
+    checked_number("gamma", gamma, 0, inf)
+    checked_fraction("delta", delta)
+    checked_fraction("distance", distance)
     coin = 1 / (1 + exp(-gamma * distance))
     one = np.array([delta, 0, (1 - delta) * coin, (1 - delta) * (1 - coin)])
     return PrivatePair(one, one[[1, 0, 3, 2]], delta + (1 - delta) * tanh(gamma * distance / 2))
