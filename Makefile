@@ -8,6 +8,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 demo: .venv/installed
 	$(BIN)/trustcal demo
 
+# Each worker of pytest has a core to itself: threads of BLAS only compete for it.
+test test-slow coverage nightly: export OMP_NUM_THREADS := 1
+
 # The same result on every run: Hypothesis tries the same examples.
 test: .venv/installed-dev
 	$(BIN)/pytest --numprocesses=auto --dist=loadfile -m "not slow"
