@@ -5,24 +5,27 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from trustcal.auditing import Audit
+from trustcal.auditing import Advice, Audit, Verdict
 from trustcal.auditing.record import VERSION
+from trustcal.remedies import Comparison
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "audit-schema.md"
 
 HEAD = f"""# The JSON of an audit
 
-`Audit.to_json()` and `trustcal audit --json` write one object, and `Audit.from_json` reads it back. Beside the fields
-below it holds `"trustcal": "Audit"` and `"version": {VERSION}`. The version rises when a field changes its meaning or
-goes; readers should refuse a version that they do not know. A tuple is a JSON array, None is null, and no number is NaN
-or infinite. All losses and errors are shares between 0 and 1, unless they say otherwise.
+`Audit.to_json()` and `trustcal audit --json` write one object, and `Audit.from_json` reads it back. Besides the fields
+below it holds `"trustcal": "Audit"` and `"version": {VERSION}`. The version is raised when a field changes its meaning
+or is removed; readers should reject versions they do not know. A tuple is a JSON array, None is null. No number is
+NaN; an infinite one (a log loss) is null. Losses and errors are shares between 0 and 1 unless stated otherwise.
+`verdict` and `advice` follow from the other fields, and `from_json` ignores them.
 
-This page is made from the code by `python -m tests.schema`; a test compares the two.
+This page is generated from the code by `python -m tests.schema`; a test compares the two.
 """
 
 
@@ -30,9 +33,15 @@ def document() -> str:
     """The page: Audit first, then what it is made of, in order of first use."""
     kinds: list[type] = [Audit]
     for kind in kinds:
-        for hint in get_type_hints(kind).values():
+        for hint in hints_of(kind).values():
             kinds += [part for part in dict.fromkeys(_parts(hint)) if part not in kinds]
     return HEAD + "".join(_section(kind) for kind in kinds)
+
+
+def hints_of(kind: type) -> dict[str, Any]:
+    """The annotations of a class; Audit imports Comparison lazily, and derives its verdict and advice."""
+    hints = get_type_hints(kind, localns={"Comparison": Comparison})
+    return {"verdict": Verdict, "advice": tuple[Advice, ...], **hints} if kind is Audit else hints
 
 
 def _parts(hint: Any) -> list[type]:
@@ -42,11 +51,12 @@ def _parts(hint: Any) -> list[type]:
 
 
 def _section(kind: type) -> str:
-    hints, about = get_type_hints(kind), _field_docstrings(kind)
+    hints, about = hints_of(kind), _field_docstrings(kind)
     first = (inspect.getdoc(kind) or "").splitlines()[0]
-    rows = "".join(
-        f"| `{field.name}` | {_named(hints[field.name])} | {about[field.name]} |\n" for field in fields(kind)
-    )
+    derived = [name for name in hints if isinstance(getattr(kind, name, None), property)]
+    about |= {name: inspect.getdoc(getattr(kind, name)) or "" for name in derived}
+    names = [*derived, *(field.name for field in fields(kind))]
+    rows = "".join(f"| `{name}` | {_named(hints[name])} | {about.get(name, '')} |\n" for name in names)
     return f"\n## {kind.__name__}\n\n{first}\n\n| field | type | meaning |\n| --- | --- | --- |\n{rows}"
 
 
@@ -54,15 +64,20 @@ def _named(hint: Any) -> str:
     if isinstance(hint, UnionType):
         return " or ".join(_named(option) for option in get_args(hint))
     arguments = get_args(hint)
+    if get_origin(hint) is Literal:
+        return " or ".join(f'"{option}"' for option in arguments)
+    if get_origin(hint) is Mapping:
+        return f"object of {_named(arguments[1])}"
     if Ellipsis in arguments:
         return f"list of {_named(arguments[0])}"
     if arguments:
         return f"[{', '.join(_named(argument) for argument in arguments)}]"
     if is_dataclass(hint) and isinstance(hint, type):
         return f"[{hint.__name__}](#{hint.__name__.lower()})"
-    return {"float": "number", "int": "integer", "str": "text", "bool": "true or false", "NoneType": "null"}[
-        hint.__name__
-    ]
+    return {
+        "float": "number", "int": "integer", "str": "text", "bool": "true or false", "NoneType": "null",
+        "Noise": "object: the class as `kind`, and its parameters",
+    }[hint.__name__]  # fmt: skip
 
 
 def _field_docstrings(kind: type) -> dict[str, str]:

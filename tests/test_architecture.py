@@ -17,6 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 ROOMS = [
     "kernels",
     "checking",
+    "formats",
     "rows",
     "tally",
     "writing",
@@ -36,6 +37,8 @@ ROOMS = [
     "rewriting",
     "estimators",
     "monitoring",
+    "curves",
+    "plots",
     "report",
     "remedies",
     "auditing",

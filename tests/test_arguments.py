@@ -137,14 +137,14 @@ def _audit_with(name: str, value: object) -> object:
 
 @pytest.mark.parametrize("wrong", ["a", True, 0.5, [[1, 2], [3, 4]], {"payoff": 1}, Q])
 def test_what_an_audit_is_given_beside_the_predictions(wrong: object) -> None:
-    for name in ("problem", "fix", "comparison", "reading", "groups"):
-        if not (name == "groups" and isinstance(wrong, dict)):
+    for name in ("payoff", "noise", "compare", "groups"):
+        if not (name == "groups" and isinstance(wrong, dict)) and not (name == "compare" and wrong is True):
             refused(partial(_audit_with, name), wrong)
     refused(lambda x: tc.compare(ROWS, rng=0, problem=x), wrong)
     refused(lambda x: tc.decision_loss(Q, Q, x), wrong)
     refused(lambda x: tc.audit(ROWS, draws=x), "many")
     with pytest.raises(ValueError, match=r"problem must be a DecisionProblem, such as .*, not \[\[1, 2\], \[3, 4\]\]"):
-        tc.audit(Q, problem=[[1, 2], [3, 4]])
+        tc.audit(Q, payoff=[[1, 2], [3, 4]])
 
 
 @pytest.mark.parametrize("wrong", [*NO_ARRAYS, 0.5, [1, 2]], ids=lambda wrong: type(wrong).__name__)

@@ -12,12 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,30 +26,27 @@ from scipy.stats import binomtest
 import trustcal as tc
 from tests.schema import DOCUMENT, document
 from tests.strategies import costly, predictors
-from trustcal.auditing import Failure, Gate, failures
-from trustcal.auditing.pictures import curve, histogram, movement
+from trustcal.auditing import Failure, Gate
 from trustcal.cli import main
+from trustcal.curves import histogram, movement, reliability_curve
 from trustcal.measures.table import MEASURES, audited
-from trustcal.reading import reading
-from trustcal.remedies import compare
-from trustcal.report.words import verdict
 
 RAIN = tc.Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
 _P = np.random.default_rng(0).random(300)
 ROWS = np.random.default_rng(1).random(300) < _P**2, _P
+FRAME = pl.DataFrame({"p": _P, "y": ROWS[0], "half": np.arange(300) % 2})
 FULL = tc.audit(
-    *ROWS,
-    problem=tc.DecisionProblem([[0, 0], [-1, 3]], ["wait", "treat"]),
+    FRAME,
+    by="half",
+    payoff=tc.DecisionProblem([[0, 0], [-1, 3]], ["wait", "treat"]),
     groups={"all": tc.Predictor.from_samples(*ROWS)},
-    comparison=compare(*ROWS, rng=0),
-    reading=reading(files("trustcal") / "examples" / "census_income.csv"),
+    compare=True,
     draws=19,
-    rng=0,
 )
 
 
 def test_numbers_are_those_of_the_measures() -> None:
-    audit = tc.audit(RAIN, problem=tc.DecisionProblem([[0, 0], [-100, 100]], ["stay", "go"]))
+    audit = tc.audit(RAIN, payoff=tc.DecisionProblem([[0, 0], [-100, 100]], ["stay", "go"]))
     assert (audit.ece, audit.cdl, audit.cells, audit.rows) == (tc.ece(RAIN), 1.0, None, None)
     assert audit.worst.thresholds == (0.5,)
     assert audit.worst_threshold == next(loss for loss in audit.losses if loss.threshold == 0.5)
@@ -66,16 +63,16 @@ def test_continuous_predictions_are_measured_on_cells_and_rounded_ones_as_they_a
     rng = np.random.default_rng(0)
     p = rng.random(8000)
     y = rng.random(8000) < p
-    audit = tc.audit(y, p)
+    audit = tc.audit(y, p, draws=0)
     q = tc.Predictor.from_samples(y, p)
     assert audit.cells == 20
     assert audit.values == 8000
     assert audit.ece == tc.ece(q.coarsen(20))
     assert audit.cdl == tc.cdl(q.coarsen(20))
-    rounded = tc.audit(y, p.round(1))
+    rounded = tc.audit(y, p.round(1), draws=0)
     assert rounded.cells is None
     assert rounded.ece == tc.ece(y, p.round(1))
-    assert tc.audit(y, p.round(1), cells=3).cells == 3
+    assert tc.audit(y, p.round(1), cells=3, draws=0).cells == 3
 
 
 def test_worst_threshold_is_the_worst_of_all() -> None:
@@ -92,21 +89,24 @@ def test_worst_threshold_is_the_worst_of_all() -> None:
 
 def test_the_verdict_names_who_is_hurt() -> None:
     one = tc.Predictor([0.32], [1], [0.25])
-    assert verdict(tc.audit(one)) == (
+    assert tc.audit(one).verdict.headline == (
         "By believing these predictions, a decision maker who acts above 0.32 loses 10.3 % of the payoff range. "
         "Nobody loses more."
     )
     two = tc.Predictor([0.25, 0.75], [0.5, 0.5], [0.25, 0.25])
-    assert "The most anyone loses is 25.0 %: with three actions, changing at 0.25 and at 0.75." in verdict(
-        tc.audit(two)
-    )
-    assert verdict(tc.audit(tc.Predictor([0.5], [1], [0.5]))).startswith("No decision maker loses anything")
+    who = tc.audit(two).verdict
+    assert "The most anyone loses is 25.0 %: with three actions, changing at 0.25 and at 0.75." in who.headline
+    assert (who.state, who.fine, who.loss, who.p_value) == ("harmful", False, 0.25, None)
+    calm = tc.audit(tc.Predictor([0.5], [1], [0.5])).verdict
+    assert str(calm).startswith("No decision maker loses anything")
+    assert (calm.state, calm.fine) == ("harmless", True)
 
 
 def test_printing_shows_every_measure() -> None:
     rows = [0, 1] * 10, [0.25, 0.75] * 10, [1.0, 2.0] * 10
-    audit, text = tc.audit(*rows), str(tc.audit(*rows))
-    assert re.search(r"Rows\s+\|\s+20 \| worth 18 equal ones", text)
+    audit = tc.audit(*rows, draws=0)
+    text = str(audit)
+    assert re.search(r"Rows\s+\|\s+20 \| effective sample size 18", text)
     for name, value in (
         ("Distance to calibration", tc.dtc(*rows)),
         ("Smooth calibration error", tc.smcal(*rows)),
@@ -115,28 +115,30 @@ def test_printing_shows_every_measure() -> None:
         ("Calibration decision loss", tc.cdl(*rows)),
     ):
         assert re.search(rf"{name}\s+\|\s+{value:.4f}", text), name
-    assert audit.dtc_lower <= tc.dtc(*rows) == audit.dtc_upper
+    assert audit.dtc_lower <= tc.dtc(*rows) == audit.dtc
 
 
 def test_nothing_is_reversed_for_the_sake_of_rounding() -> None:
     p = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
     y = np.concatenate([np.arange(100) < round(100 * value) for value in p])
-    audit = tc.audit(y, np.repeat(p, 100))  # exactly calibrated, on the thresholds
+    audit = tc.audit(y, np.repeat(p, 100), draws=0)  # exactly calibrated, on the thresholds
     assert {loss.reversed for loss in audit.losses} == {0.0}
     assert {loss.loss for loss in audit.losses} == {0.0}
 
 
 def test_the_verdict_at_the_ends_and_for_small_losses() -> None:
-    assert "acts only if the prediction is 1 loses 10.0 %" in verdict(tc.audit([0] * 5 + [1] * 45, [1.0] * 50))
-    assert "acts unless the prediction is 0 loses 10.0 %" in verdict(tc.audit([1] * 5 + [0] * 45, [0.0] * 50))
-    assert "loses 0.02 % of the payoff range" in verdict(tc.audit(tc.Predictor([0.5], [1], [0.5001])))
+    assert "acts only if the prediction is 1 loses 10.0 %" in str(tc.audit([0] * 5 + [1] * 45, [1.0] * 50).verdict)
+    assert "acts unless the prediction is 0 loses 10.0 %" in str(tc.audit([1] * 5 + [0] * 45, [0.0] * 50).verdict)
+    assert "loses 0.02 % of the payoff range" in str(tc.audit(tc.Predictor([0.5], [1], [0.5001])).verdict)
 
 
 def test_json_holds_every_number() -> None:
     audit = tc.audit(RAIN)
     data = json.loads(audit.to_json())
-    assert (data["trustcal"], data["version"]) == ("Audit", 1)
-    assert data["cdl"] == 1.0
+    assert (data["trustcal"], data["version"]) == ("Audit", 2)
+    assert data["measures"]["cdl"] == 1.0
+    assert data["verdict"]["headline"] == audit.verdict.headline
+    assert [one["text"] for one in data["advice"]] == [one.text for one in audit.advice]
     assert data["worst"]["thresholds"] == [0.5]
     assert data["worst"]["payoff"] == [[1, 0], [0, 1]]
     assert data["losses"][5] == {"threshold": 0.5, "loss": 1.0, "reversed": 1.0}
@@ -149,14 +151,16 @@ def test_json_holds_every_number() -> None:
 @costly(25)
 @given(predictors(max_values=6))
 def test_an_audit_comes_back_from_json(q: tc.Predictor) -> None:
-    audit = tc.audit(q, problem=tc.umbrella(), groups={"a": q})
+    audit = tc.audit(q, payoff=tc.umbrella(), groups={"a": q})
     assert tc.Audit.from_json(audit.to_json()) == audit
 
 
 def test_an_audit_with_everything_comes_back_from_json() -> None:
     assert tc.Audit.from_json(FULL.to_json()) == FULL
     assert FULL.inference is not None
-    assert FULL.methods is not None
+    assert FULL.comparison is not None
+    assert FULL.provenance is not None
+    assert FULL.guarantee is not None
 
 
 @pytest.mark.parametrize(
@@ -164,13 +168,18 @@ def test_an_audit_with_everything_comes_back_from_json() -> None:
     [
         (lambda data: data.pop("curve"), "lacks curve"),
         (lambda data: data["curve"].pop("p"), "the audit.curve lacks p"),
-        (lambda data: data.update(version=2), "of version 2"),
+        (lambda data: data.update(version=1), "of version 1"),
         (lambda data: data.update(trustcal="Monitor"), "not that of an Audit"),
-        (lambda data: data.update(cdl="large"), "the audit.cdl must be of type float, but is 'large'"),
+        (
+            lambda data: data["measures"].update(cdl="large"),
+            "the audit.measures.cdl must be of type float, not",
+        ),
         (lambda data: data.update(values=True), "the audit.values must be of type int"),
         (lambda data: data.update(losses={}), "the audit.losses must be of type tuple"),
         (lambda data: data["worst"].update(payoff=[[1, 2, 3]]), r"the audit.worst.payoff\[0\] must be"),
-        (lambda data: data["read"]["columns"].append(["prediction", None]), "must be of type str, but is None"),
+        (lambda data: data["provenance"]["columns"].update(outcome=None), "must be of type str, not None"),
+        (lambda data: data["after_noise"]["noise"].update(kind="Loud"), "the audit.after_noise.noise must be of type"),
+        (lambda data: data["guarantee"]["choice"]["lower"].update(side="<"), "must be of type Literal"),
     ],
 )
 def test_json_that_no_audit_wrote_is_refused(change: Callable[[Any], object], message: str) -> None:
@@ -189,7 +198,7 @@ def test_the_schema_document_is_that_of_the_code() -> None:
 
 @given(predictors(max_values=8), st.lists(st.floats(0, 1), max_size=5))
 def test_the_curve_knows_every_threshold_loss(q: tc.Predictor, thresholds: list[float]) -> None:
-    found = curve(q)
+    found = reliability_curve(q)
     assert found.exact
     mu = [*thresholds, *q.p, *q.p_hat, 0.0, 0.5, 1.0]
     regrets = [tc.threshold(t).swap_regret(q) for t in mu]
@@ -201,7 +210,7 @@ def test_the_curve_knows_every_threshold_loss(q: tc.Predictor, thresholds: list[
 
 @given(predictors(max_values=6))
 def test_between_breaks_the_regret_is_linear(q: tc.Predictor) -> None:
-    found = curve(q)
+    found = reliability_curve(q)
     left, right = found.breaks[:-1], found.breaks[1:]
     wide = right - left > 1e-9  # in narrower gaps there is no middle, or a gain that is rounding only
     inside = [(left + part * (right - left))[wide] for part in (0.25, 0.5, 0.75)]
@@ -211,18 +220,18 @@ def test_between_breaks_the_regret_is_linear(q: tc.Predictor) -> None:
 
 def test_wilson_intervals_against_scipy() -> None:
     y, p = np.repeat([0, 1, 0, 1], [30, 10, 2, 18]), np.repeat([0.2, 0.2, 0.8, 0.8], [30, 10, 2, 18])
-    found = curve(tc.Predictor.from_samples(y, p))
+    found = reliability_curve(tc.Predictor.from_samples(y, p))
     assert found.lower is not None
     assert found.upper is not None
     for i, (ones, n) in enumerate([(10, 40), (18, 20)]):
         expected = binomtest(ones, n).proportion_ci(0.95, method="wilson")
         assert (found.lower[i], found.upper[i]) == pytest.approx((expected.low, expected.high))
-    assert curve(RAIN).lower is None
+    assert reliability_curve(RAIN).lower is None
 
 
 def test_many_values_are_pooled_for_the_curve_and_the_audit_says_so() -> None:
     p = np.linspace(0, 1, 3000)
-    found = curve(tc.Predictor(p, np.full(3000, 1 / 3000), p / 3000))
+    found = reliability_curve(tc.Predictor(p, np.full(3000, 1 / 3000), p / 3000))
     assert not found.exact
     assert len(found.p) == 1024
 
@@ -253,7 +262,7 @@ def test_after_the_noise(noise: tc.UniformNoise) -> None:
     rng = np.random.default_rng(1)
     p = rng.random(400)
     q = tc.Predictor.from_samples(rng.random(400) < p**2, p)
-    fix = tc.audit(q, fix=noise).fix
+    fix = tc.audit(q, noise=noise, draws=0).after_noise
     assert fix is not None
     after = tc.smooth(q, noise)
     assert (fix.ece, fix.cdl) == (tc.ece(after), tc.cdl(after))
@@ -273,11 +282,12 @@ def test_after_the_noise(noise: tc.UniformNoise) -> None:
 @given(predictors(max_values=6))
 def test_the_promise_of_the_guarantee_is_kept(q: tc.Predictor) -> None:
     audit = tc.audit(q)
-    assert (audit.guarantee is None) == (audit.dtc_upper < 1e-12) == (audit.fix is None)
-    if audit.guarantee is not None and audit.fix is not None:
-        assert audit.guarantee.noise == audit.fix.noise
-        assert audit.fix.cdl <= audit.guarantee.cdl + 1e-9
-        assert audit.guarantee.least <= audit.guarantee.cdl
+    assert (audit.guarantee is None) == (audit.dtc < 1e-12) == (audit.after_noise is None)
+    if audit.guarantee is not None and audit.after_noise is not None:
+        choice = audit.guarantee.choice
+        assert choice.noise == audit.after_noise.noise
+        assert audit.after_noise.cdl <= choice.guarantee.value + 1e-9
+        assert choice.lower.value <= choice.guarantee.value
 
 
 # --- chance and groups
@@ -287,11 +297,13 @@ def test_chance_explains_what_a_perfect_model_shows_and_not_what_a_bad_one_does(
     rng = np.random.default_rng(7)
     p = rng.random(250)
     perfect, bad = (tc.audit(rng.random(250) < truth, p, draws=39, rng=0) for truth in (p, p**4))
-    assert verdict(perfect).startswith(
-        "There is no evidence against these predictions: this much miscalibration is what a perfect model would show "
-        "by chance with 250 rows."
+    assert perfect.verdict.state == "chance"
+    assert perfect.verdict.headline.startswith(
+        "There is no evidence against these predictions: a calibrated model would show this much miscalibration by "
+        "chance with 250 rows."
     )
-    assert "By chance alone it would be about" in verdict(bad)
+    assert bad.verdict.state == "harmful"
+    assert "By chance alone it would be about" in bad.verdict.headline
     assert perfect.inference is not None
     assert bad.inference is not None
     assert [entry.measure for entry in bad.inference.measures] == ["dtc", "smcal", "smece", "ece", "cdl"]
@@ -303,9 +315,9 @@ def test_chance_explains_what_a_perfect_model_shows_and_not_what_a_bad_one_does(
     few = tc.audit(
         np.tile([0, 1], 50), np.zeros(100), draws=9, rng=0
     )  # surely wrong, but p ≤ 0.1 is all that 9 can say
-    assert verdict(few).endswith("but 9 random data sets are too few to tell. Draw at least 39.")
+    assert few.verdict.headline.endswith("but 9 simulations are too few to decide: use at least 39.")
     assert bad.guarantee is not None
-    assert bad.guarantee.eps == bad.inference.dtc_at_most > bad.dtc_upper
+    assert bad.guarantee.eps == bad.inference.dtc.upper > bad.dtc
     assert bad.guarantee.level == 0.95
 
 
@@ -313,17 +325,17 @@ def test_the_same_seed_gives_the_same_audit_and_a_known_law_has_no_chance() -> N
     assert tc.audit(*ROWS, draws=19, rng=4) == tc.audit(*ROWS, draws=19, rng=4)
     assert tc.audit(*ROWS, draws=19, rng=4) != tc.audit(*ROWS, draws=19, rng=5)
     assert tc.audit(RAIN, draws=19).inference is None
-    assert tc.audit(*ROWS).inference is None
+    assert tc.audit(*ROWS, draws=0).inference is None
 
 
 def test_groups_are_measured_as_the_whole_is() -> None:
     q = tc.Predictor.from_samples(*ROWS)
-    audit = tc.audit(q, groups={"all": q, "rain": RAIN})
+    audit = tc.audit(q, groups={"all": q, "rain": RAIN}, draws=0)
     same, rain = audit.groups
-    assert (same.name, same.rows, same.cdl, same.ece, same.dtc, same.cells, same.worst_threshold) == (
-        "all", audit.rows, audit.cdl, audit.ece, audit.dtc_upper, audit.cells, audit.worst_threshold,
+    assert (same.name, same.rows, same.measures, same.cells, same.worst_threshold) == (
+        "all", audit.rows, audit.measures, audit.cells, audit.worst_threshold,
     )  # fmt: skip
-    assert (rain.rows, rain.cdl, rain.uncertainty) == (None, 1.0, None)
+    assert (rain.rows, rain.measures["cdl"], rain.uncertainty) == (None, 1.0, None)
     assert re.search(r"rain\s+\|\s+\| 0.5000", str(audit))
 
 
@@ -344,7 +356,7 @@ def test_gates() -> None:
     for text, value, fails in (
         ("cdl>0.02", FULL.cdl, True),
         ("cdl > 0.9", FULL.cdl, False),
-        ("dtc>=0.001", FULL.dtc_upper, True),
+        ("dtc>=0.001", FULL.dtc, True),
         ("cdl.lower>0.001", cdl.lower, cdl.lower > 0.001),
         ("cdl.excess>0.001", cdl.excess, True),
         ("cdl.upper<1", cdl.upper, True),
@@ -354,8 +366,8 @@ def test_gates() -> None:
         gate = Gate.parse(text)
         assert gate.fails(FULL) == fails, text
         assert Gate.parse(str(gate)) == gate
-        assert failures(FULL, [gate]) == ([Failure(gate, value)] if fails else [])
-    assert str(failures(tc.audit(RAIN), [Gate.parse("cdl>0.02")])[0]) == "cdl>0.02: it is 1"
+        assert FULL.check(text) == FULL.check(gate) == ((Failure(gate, value),) if fails else ())
+    assert [str(failure) for failure in tc.audit(RAIN).check("cdl>0.02", "ece<0.1")] == ["cdl>0.02: it is 1"]
     assert not Gate.parse("cdl>1").fails(tc.audit(RAIN))
     assert Gate.parse("cdl>=1").fails(tc.audit(RAIN))
 
@@ -380,7 +392,7 @@ def test_what_is_no_gate_is_refused(text: str, message: str) -> None:
 
 
 def test_a_gate_on_what_the_audit_does_not_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"cdl.lower>0.1 needs rows, and draws to tell chance: draws=200, say"):
+    with pytest.raises(ValueError, match=r"cdl.lower>0.1 needs rows and enough draws: draws=200, for example"):
         Gate.parse("cdl.lower>0.1").fails(tc.audit(RAIN))
     with pytest.raises(ValueError, match="needs a decision problem"):
         Gate.parse("regret>0").fails(tc.audit(RAIN))
@@ -404,17 +416,17 @@ def test_a_gate_that_cannot_close_is_refused() -> None:
     """It would wave through the worst predictions there are."""
     known = FULL.inference
     assert known is not None
-    with pytest.raises(ValueError, match=r"smcal.p<1e-06 needs rows, and draws to tell chance: draws=1000000, say"):
+    with pytest.raises(ValueError, match=r"smcal.p<1e-06 needs rows and enough draws: draws=1000000, for example"):
         Gate.parse("smcal.p<0.000001").fails(FULL)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--fail-if", "cdl.lower>0.1", "--draws", "0"], "the gate cdl.lower>0.1 cannot close with 0 draws"),
+        (["--fail-if", "cdl.lower>0.1", "--draws", "0"], "the gate cdl.lower>0.1 cannot fail with 0 draws"),
         (["--fail-if", "cdl.lower>0.1", "--draws", "0"], "--draws 200."),
-        (["--fail-if", "smcal.p<0.001"], "smcal.p<0.001 cannot close with 40 draws: ask for more, --draws 1000."),
-        (["--fail-if", "smcal.p<0.001", "--html", "a.html"], "cannot close with 200 draws"),
+        (["--fail-if", "smcal.p<0.001"], "smcal.p<0.001 cannot fail with 40 draws: use --draws 1000."),
+        (["--fail-if", "smcal.p<0.001", "--html", "a.html"], "cannot fail with 200 draws"),
         (["--fail-if", "regret>5"], "--payoff FILE"),
     ],
 )
@@ -442,7 +454,7 @@ def test_audit_command(rain: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["audit", str(rain), "-p", "forecast", "-y", "rained", "--payoff", str(payoff)]) == 0
     out, err = capsys.readouterr()
     assert "a decision maker who acts above 0.5 loses 100.0 % of the payoff range" in " ".join(out.split())
-    assert re.search(r"swap regret\) \|\s+10 \|", out)
+    assert re.search(r"swap regret\)\s+\|\s+10 \|", out)
     assert "leave | 0.5 | take" in out
     assert err == ""
     assert main(["audit", str(rain), "-p", "forecast", "-y", "rained", "-w", "forecast", "--json"]) == 0
@@ -465,7 +477,7 @@ def test_demo_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
     assert "16,281" in out
-    assert "on 25 cells of equal mass" in out
+    assert "on 25 bins of equal mass" in out
 
 
 @pytest.mark.parametrize(
@@ -593,7 +605,7 @@ def test_unequal_weights_are_said_where_chance_is_told() -> None:
     assert "weights differ" in weighted.inference.note
     shown = " ".join(str(weighted).split())
     assert "Note: weights differ" in shown
-    assert "worth" in shown  # so many equal rows
+    assert "effective sample size" in shown
     equal = tc.audit(rng.random(300) < p, p, draws=10, rng=0)
     assert equal.inference is not None
     assert equal.inference.note == ""

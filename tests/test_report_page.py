@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,8 +14,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import trustcal as tc
+from trustcal import plots
 from trustcal.auditing import Audit
-from trustcal.report import plots
 from trustcal.report.page import page
 
 WICKED = """</script><script>alert('1')</script> "double" 'single' & <img src=x onerror=alert(2)> $title 1.23456"""
@@ -53,15 +54,12 @@ def rows(n: int) -> tuple[np.ndarray, np.ndarray]:
 def full() -> Audit:
     y, p = rows(800)
     q = tc.Predictor.from_samples(y, p)
-    from trustcal.remedies import compare
-
     return tc.audit(
         q,
-        problem=tc.DecisionProblem([[0, 0], [-1, 2]], ["wait", WICKED]),
+        payoff=tc.DecisionProblem([[0, 0], [-1, 2]], ["wait", WICKED]),
         groups={WICKED: q, "known": tc.Predictor([0.2, 0.7], [0.5, 0.5], [0.1, 0.2])},
-        comparison=compare(q, rng=0),
+        compare=True,
         draws=19,
-        rng=0,
     )
 
 
@@ -131,10 +129,12 @@ def test_the_page_shows_the_numbers_of_the_audit(full: Audit) -> None:
         assert f"<b>{entry.value:.4f}</b>" in text
         assert f"{entry.lower:.4f} – {entry.upper:.4f}" in text
     assert full.guarantee is not None
-    assert full.guarantee.source in text
-    assert full.methods is not None
-    for method in full.methods.methods[1:]:
-        assert f"<td>{method.name}</td>" in text
+    assert full.guarantee.choice.guarantee.source in text
+    assert full.comparison is not None
+    for row in full.comparison.methods[1:]:
+        assert f"<td>{row.name}</td>" in text
+    for said in (full.verdict.headline, *(advice.text for advice in full.advice)):
+        assert escape(said) in text
 
 
 def test_a_page_that_cannot_be_written_is_refused(full: Audit, tmp_path: Path) -> None:

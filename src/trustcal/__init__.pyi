@@ -4,6 +4,7 @@ from . import (
     guarantees as guarantees,
     inference as inference,
     paper as paper,
+    plots as plots,
 )
 from .auditing import Audit as Audit, audit as audit
 from .decisions import DecisionProblem as DecisionProblem, threshold as threshold, umbrella as umbrella

@@ -35,7 +35,7 @@ def audit() -> Audit:
     return tc.audit(
         y,
         p,
-        problem=tc.DecisionProblem(PAYOFF, names),
+        payoff=tc.DecisionProblem(PAYOFF, names),
         groups={name: tc.Predictor.from_samples(y[of], p[of]) for name, of in groups.items()},
         draws=19,
         rng=0,
@@ -76,12 +76,12 @@ def share(page: Any, name: str) -> float:
 
 
 def assert_shown(page: Any, audit: Audit, mu: float) -> None:
-    assert audit.fix is not None
+    assert audit.after_noise is not None
     half = 0.00051  # one decimal of a per cent
     assert share(page, "loss-now") == pytest.approx(float(audit.curve.loss(mu)), abs=half)
     assert share(page, "reversed") == pytest.approx(float(audit.curve.reversed(mu)), abs=half)
-    assert share(page, "loss-after") == pytest.approx(float(audit.fix.loss(mu)), abs=half)
-    assert share(page, "loss-total") == pytest.approx(float(audit.fix.loss(mu, total=True)), abs=half)
+    assert share(page, "loss-after") == pytest.approx(float(audit.after_noise.loss(mu)), abs=half)
+    assert share(page, "loss-total") == pytest.approx(float(audit.after_noise.loss(mu, total=True)), abs=half)
 
 
 def test_the_page_begins_with_the_worst_threshold(opened: Any, audit: Audit) -> None:

@@ -1,38 +1,23 @@
-"""The audit: a predictor to the numbers that a report shows.  No pictures and no layout here."""
+"""The audit: numbers, verdict and advice as data, and gates on them.  No layout here."""
 
-from trustcal.auditing.curves import Curve, Fix, Histogram, Movement
-from trustcal.auditing.gates import Failure, Gate, failures
+from trustcal.auditing.advice import Advice
+from trustcal.auditing.gates import Failure, Gate
 from trustcal.auditing.measuring import audit
-from trustcal.auditing.numbers import (
-    Group,
-    Guarantee,
-    Inference,
-    Method,
-    Methods,
-    ProblemLoss,
-    Read,
-    ThresholdLoss,
-    WorstCase,
-)
+from trustcal.auditing.numbers import GroupAudit, Inference, ProblemLoss, Promise, ThresholdLoss, WorstCase
 from trustcal.auditing.record import Audit
+from trustcal.auditing.verdict import Verdict
 
 __all__ = [
+    "Advice",
     "Audit",
-    "Curve",
     "Failure",
-    "Fix",
     "Gate",
-    "Group",
-    "Guarantee",
-    "Histogram",
+    "GroupAudit",
     "Inference",
-    "Method",
-    "Methods",
-    "Movement",
     "ProblemLoss",
-    "Read",
+    "Promise",
     "ThresholdLoss",
+    "Verdict",
     "WorstCase",
     "audit",
-    "failures",
 ]

@@ -1,4 +1,4 @@
-"""What chance alone would show: intervals, floors and p-values for the numbers of an audit."""
+"""What the rows tell about the population: the tests and intervals of an audit."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ LEVEL = 0.95
 
 def inference(
     distance: DtcWitness, shown: Mapping[str, float], cells: int | None, draws: int, rng: np.random.Generator
-) -> Inference:
-    """Intervals, floors and p-values of the measures that the audit shows, ECE and CDL on the bins asked for.
+) -> Inference | None:
+    """Tests and intervals of the measures shown, conditional ones on the bins asked for; None without rows or draws.
 
     O(draws · n log n).
     """
-    entries = uncertainties(distance.predictor, shown, LEVEL, draws=draws, cells=cells, known=shown, rng=rng)
-    return Inference(LEVEL, draws, entries, dtc_upper_bound(distance, LEVEL).upper, entries[0].test.note)
+    q = distance.predictor
+    if draws == 0 or q.rows is None:
+        return None
+    entries = uncertainties(q, shown, LEVEL, draws=draws, cells=cells, known=shown, rng=rng)
+    return Inference(entries, dtc_upper_bound(distance, LEVEL))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import ceil
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
-from trustcal.auditing.record import Audit
 from trustcal.measures.table import audited
+
+if TYPE_CHECKING:
+    from trustcal.auditing.record import Audit
 
 PARTS: Final = ("lower", "upper", "excess", "floor", "p")
 _SYNTAX: Final = re.compile(r"\s*([a-z_]+)(?:\.([a-z_]+))?\s*(<=|>=|<|>)\s*(\S+)\s*")
@@ -18,13 +19,13 @@ _SYNTAX: Final = re.compile(r"\s*([a-z_]+)(?:\.([a-z_]+))?\s*(<=|>=|<|>)\s*(\S+)
 @final
 @dataclass(frozen=True)
 class Gate:
-    """A measure, or a part of what is known about it, that must not pass a bound.
+    """A condition on an audit under which a build should fail.
 
         cdl>0.02            the measure itself
-        cdl.lower>0.02      the lower end of its interval: fails only where the law behind the rows is as bad
-        cdl.excess>0.01     what is above the sampling floor
-        cdl.p<0.01          how probable chance alone is to show as much; also .upper and .floor
-        regret>5            the swap regret of the user's own decision maker, in their own units
+        cdl.lower>0.02      the lower end of its confidence interval
+        cdl.excess>0.01     the part above the sampling floor
+        cdl.p<0.01          the p-value; also .upper and .floor
+        regret>5            the swap regret of the user's own decision problem, in the user's units
 
     >>> gate = Gate.parse("cdl > 0.02")
     >>> gate, str(gate)
@@ -38,7 +39,7 @@ class Gate:
 
     @classmethod
     def parse(cls, text: str) -> Gate:
-        """The gate that a text describes, or a refusal that names what is possible."""
+        """The gate that a text describes."""
         found = _SYNTAX.fullmatch(text)
         if found is None:
             raise ValueError(f"a gate is a name, a sign and a number, such as cdl>0.02, not {text!r}.")
@@ -54,14 +55,14 @@ class Gate:
         except ValueError:
             raise ValueError(f"a gate ends in a number, as in cdl>0.02, not in {number!r}.") from None
         if bound != bound:
-            raise ValueError("a gate's bound must be a number, not NaN.")
+            raise ValueError("the bound of a gate must be a number, not NaN.")
         if part == "p" and not 0 < bound <= 1:
-            raise ValueError(f"a p-value lies between 0 and 1, and so must the bound of its gate, not {number}.")
+            raise ValueError(f"a p-value lies between 0 and 1, so its bound must lie in (0, 1], but it is {number}.")
         return cls(name, part, sign, bound)
 
     @property
     def draws(self) -> int:
-        """How many draws the gate needs to be able to close: a p-value from n draws is never below 1/(n + 1).
+        """The least number of draws with which the gate can fail: a p-value from n draws is at least 1/(n + 1).
 
         >>> Gate.parse("cdl>0.02").draws, Gate.parse("cdl.lower>0.02").draws, Gate.parse("cdl.p<0.001").draws
         (0, 1, 1000)
@@ -71,32 +72,29 @@ class Gate:
         if self.part != "p" or ">" in self.sign:
             return 1
         enough = max(1, ceil(1 / self.bound) - 2)
-        while not self._closed_by(1 / (enough + 1)):
+        while not self._holds(1 / (enough + 1)):
             enough += 1
         return enough
 
     def value(self, audit: Audit) -> float:
-        """What the gate looks at, or a refusal where the audit does not hold it."""
+        """The value that the gate compares with its bound."""
         if self.name == "regret":
             if audit.problem is None:
-                raise ValueError(f"the gate {self} needs a decision problem: give the payoffs.")
+                raise ValueError(f"the gate {self} needs a decision problem: audit with payoff=….")
             return audit.problem.swap_regret
         if self.part is None:
-            measured: float = getattr(audit, "dtc_upper" if self.name == "dtc" else self.name)
-            return measured
+            return audit.measures[self.name]
         if audit.inference is None or audit.inference.draws < self.draws:
-            raise ValueError(
-                f"the gate {self} needs rows, and draws to tell chance: draws={max(200, self.draws)}, say."
-            )
+            raise ValueError(f"the gate {self} needs rows and enough draws: draws={max(200, self.draws)}, for example.")
         known = audit.inference.of(self.name)
         part: float = getattr(known, "p_value" if self.part == "p" else self.part)
         return part
 
     def fails(self, audit: Audit) -> bool:
-        """Whether the condition of the gate holds, so that it is closed."""
-        return self._closed_by(self.value(audit))
+        """Whether the condition holds."""
+        return self._holds(self.value(audit))
 
-    def _closed_by(self, found: float) -> bool:
+    def _holds(self, found: float) -> bool:
         above = found >= self.bound if "=" in self.sign else found > self.bound
         below = found <= self.bound if "=" in self.sign else found < self.bound
         return above if ">" in self.sign else below
@@ -109,15 +107,10 @@ class Gate:
 @final
 @dataclass(frozen=True)
 class Failure:
-    """A gate that is closed, and the value that closed it."""
+    """A gate that failed, and the value that failed it."""
 
     gate: Gate
     value: float
 
     def __str__(self) -> str:
         return f"{self.gate}: it is {self.value:.6g}"
-
-
-def failures(audit: Audit, gates: Iterable[Gate]) -> list[Failure]:
-    """The gates that the audit does not pass, in their order.  O(number of gates)."""
-    return [Failure(gate, gate.value(audit)) for gate in gates if gate.fails(audit)]

@@ -1,92 +1,123 @@
-"""From a predictor to the numbers of an audit."""
+"""From anything that holds predictions and outcomes to an audit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trustcal.auditing.numbers import (
-    Group,
-    Guarantee,
-    Inference,
-    Method,
-    Methods,
-    ProblemLoss,
-    Read,
-    ThresholdLoss,
-    WorstCase,
-)
-from trustcal.auditing.pictures import curve, fixed, histogram, movement
+from trustcal.auditing.chance import inference
+from trustcal.auditing.numbers import GroupAudit, Inference, ProblemLoss, Promise, ThresholdLoss, WorstCase
 from trustcal.auditing.record import Audit
 from trustcal.checking import checked_count, generator, refuse_other
+from trustcal.curves import after_noise, histogram, movement, reliability_curve
 from trustcal.decisions import DecisionProblem, as_problem, threshold
-from trustcal.guarantees.choice import best_noise
-from trustcal.inference import uncertainties
-from trustcal.measures.continuous import smcal
-from trustcal.measures.decision import DecisionWitness, cdl_witness, ece
-from trustcal.measures.kernel_smoothing import smece
+from trustcal.guarantees import best_noise
+from trustcal.measures.decision import DecisionWitness, cdl_witness
 from trustcal.measures.pooling import pooled
-from trustcal.measures.transport import DtcWitness, dtc, dtc_witness
+from trustcal.measures.table import audited, values_of
+from trustcal.measures.transport import DtcWitness, dtc_witness
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor
+from trustcal.reading import Reading, read_payoff, reading, weighted_rows
 
 if TYPE_CHECKING:
-    from trustcal.reading import Reading
     from trustcal.remedies import Comparison
 
+DRAWS = 40
+"""Simulations for p-values and intervals, unless asked otherwise."""
 COMMON_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 CALIBRATED = 1e-12
-"""A distance to calibration that is rounding only."""
+"""A distance to calibration below this is rounding."""
 
 
 def audit(
-    y_true: Predictor | ArrayLike,
+    source: Any,
     y_prob: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     *,
-    cells: int | None = None,
-    problem: DecisionProblem | None = None,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    positive: Any = None,
+    resolution: float | None = None,
+    drop_invalid: bool = False,
+    payoff: DecisionProblem | str | os.PathLike[str] | None = None,
+    compare: bool | Comparison = False,
     groups: Mapping[str, Predictor] | None = None,
-    fix: Noise | None = None,
-    comparison: Comparison | None = None,
-    draws: int = 0,
-    rng: np.random.Generator | int | None = None,
-    reading: Reading | None = None,
+    noise: Noise | None = None,
+    cells: int | None = None,
+    draws: int = DRAWS,
+    rng: np.random.Generator | int = 0,
 ) -> Audit:
-    """Measure a predictor, or rows in scikit-learn's order, for the people who decide by it.
+    """Audit predictions against outcomes: how wrong they are, who is hurt, whether it is chance, what to do.
 
-    Where values are seen too rarely to have a frequency, as continuous predictions are, ECE and CDL are measured on
-    about n^(1/3) cells of equal mass (or as many as `cells` says), and the audit says so.  The smooth measures need no
-    cells.  With `draws`, 200 say, the measures of rows come with intervals, floors and p-values from as many random
-    data sets.  `fix` is the noise to look at instead of the one with the best guarantee, `problem` the user's own
-    decision maker, `groups` predictors by the name of a group, `comparison` what `trustcal.compare` found about the
-    same rows, and `reading` what `trustcal.reading.reading` says about where they are from.
+    The same as `trustcal audit`, with the same defaults.  Conditional measures (ECE, CDL) of values too rare to have a
+    frequency, such as continuous predictions, are taken on about n^(1/3) bins of equal mass, and the audit says so.
+
+    Parameters
+    ----------
+    source : a file, a pattern, a list of files, a frame, a relation (as for `read`); a `Predictor`; or y_true.
+    y_prob, sample_weight : rows in scikit-learn's order, where `source` is y_true.
+    prediction, outcome, weight, positive, resolution, drop_invalid : how to read a file or frame, as for `read`.
+    by : the column or columns of a file or frame whose groups are measured too.
+    payoff : the user's decision problem, or a CSV file with the header action,0,1.
+    compare : whether to compare remedies on held-out rows too; or the result of `trustcal.compare` on these rows.
+    groups : predictors of groups by name, to measure them too.
+    noise : the noise to look at, instead of the one with the best guarantee.
+    cells : the number of bins for conditional measures.
+    draws : simulations for p-values and intervals; 0: none.  A known distribution needs none.
+    rng : a numpy Generator or a seed.
+
+    Returns
+    -------
+    Audit : the numbers, with `.verdict`, `.advice`, `.check(…)`, `.to_html(path)` and `.to_json()`.
 
     >>> audit(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])).cdl
     1.0
+    >>> from importlib.resources import files
+    >>> census = audit(files("trustcal") / "examples" / "census_income.csv", draws=0)
+    >>> print(census.verdict.state, round(census.cdl, 4))
+    harmful 0.0512
 
-    O(n log n), and with `draws` as many times that.
+    O(n log n), and with `draws` that many times as much.
     """
-    q = as_predictor(y_true, y_prob, sample_weight)
     random = generator(rng)
-    _refuse_others(problem, groups, fix, comparison, reading)
+    _refuse_others(groups, noise, compare)
     checked_count("draws", draws, least=0)
-    measured, bins = pooled(q, cells)
-    witness = cdl_witness(measured)
-    distance = dtc_witness(q)
-    shown = {
-        "dtc": float(distance.upper),
-        "smcal": smcal(q),
-        "smece": smece(q),
-        "ece": ece(measured),
-        "cdl": witness.value,
+    problem = read_payoff(Path(payoff)) if isinstance(payoff, str | os.PathLike) else payoff
+    if problem is not None:
+        as_problem(problem)
+    columns: dict[str, Any] = {
+        "prediction": prediction,
+        "outcome": outcome,
+        "weight": weight,
+        "by": by,
+        "positive": positive,
     }
-    chance = _inference(distance, shown, cells, draws, random)
-    promise, noise = _guarantee(distance.upper, chance)
+    found, parts = None, dict(groups or {})
+    if y_prob is None and not isinstance(source, Predictor):
+        found = reading(source, resolution=resolution, drop_invalid=drop_invalid, **columns)
+        q, parts = found.predictor, {**found.groups, **parts}
+    else:
+        q = as_predictor(source, y_prob, sample_weight)
+        given = [name for name, value in columns.items() if value is not None]
+        if given:
+            raise ValueError(f"{given[0]} is about a file or frame, but the source is a predictor or arrays.")
+    if compare is True:
+        compare = _compared(source, y_prob, sample_weight, found, positive, problem, rng)
+    measured, bins = pooled(q, cells)
+    witness, distance = cdl_witness(measured), dtc_witness(q)
+    shown = _measures(q, measured, witness, distance)
+    chance = inference(distance, shown, cells, draws, random)
+    promise = _promise(distance.upper, chance)
+    chosen = noise if noise is not None or promise is None else promise.choice.noise
     return Audit(
         rows=q.rows,
         effective_rows=q.effective_rows,
@@ -94,142 +125,88 @@ def audit(
         base_rate=q.base_rate,
         mean_prediction=_mean(q),
         cells=bins,
+        measures=shown,
         dtc_lower=float(distance.lower),
-        dtc_upper=float(distance.upper),
-        smcal=shown["smcal"],
-        smece=shown["smece"],
-        ece=shown["ece"],
-        cdl=shown["cdl"],
         inference=chance,
         worst=WorstCase(tuple(witness.thresholds.tolist()), tuple(witness.weights.tolist()), _table(witness.problem)),
         worst_threshold=_worst_threshold(measured, witness),
         losses=tuple(_threshold_loss(measured, mu) for mu in COMMON_THRESHOLDS),
         problem=None if problem is None else _problem_loss(measured, problem),
-        curve=curve(measured),
+        curve=reliability_curve(measured),
         histogram=histogram(q),
         movement=movement(distance),
         guarantee=promise,
-        fix=None if (chosen := fix or noise) is None else fixed(q, measured, chosen),
-        methods=None if comparison is None else _methods(comparison),
-        groups=tuple(
-            _group(str(name), as_predictor(part), cells, draws, random) for name, part in (groups or {}).items()
-        ),
-        read=None if reading is None else _read(reading),
+        after_noise=None if chosen is None else after_noise(q, measured, chosen),
+        comparison=compare or None,
+        groups=tuple(_group(str(name), as_predictor(part), cells, draws, random) for name, part in parts.items()),
+        provenance=None if found is None else found.provenance,
     )
 
 
-def _refuse_others(
-    problem: DecisionProblem | None, groups: object, fix: Noise | None, comparison: object, reading: object
-) -> None:
-    """What can only come from this package is what it should be, before anything is measured."""
-    if problem is not None:
-        as_problem(problem)
+def _refuse_others(groups: object, noise: Noise | None, compare: object) -> None:
+    """Check arguments that only this package makes, before anything is measured."""
     if groups is not None:
         refuse_other("groups", groups, Mapping, "a dict of predictors by the name of their group")
-    if fix is not None:
-        checked_noise(fix)
-    if comparison is not None:
+    if noise is not None:
+        checked_noise(noise)
+    if not isinstance(compare, bool):
         from trustcal.remedies import Comparison
 
-        refuse_other("comparison", comparison, Comparison, "what trustcal.compare found")
-    if reading is not None:
-        from trustcal.reading import Reading
+        refuse_other("compare", compare, Comparison, "True, False or the result of trustcal.compare")
 
-        refuse_other("reading", reading, Reading, "what trustcal.reading.reading found")
+
+def _compared(
+    source: Any,
+    y_prob: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    found: Reading | None,
+    positive: Any,
+    problem: DecisionProblem | None,
+    rng: np.random.Generator | int,
+) -> Comparison:
+    """Remedies on held-out rows.  Counts of equal rows suffice; rows with weights are needed one by one."""
+    from trustcal.remedies import compare
+
+    if found is None:
+        return compare(source, y_prob, sample_weight, rng=rng, problem=problem)
+    if found.provenance.columns.weight is None:
+        return compare(found.predictor, rng=rng, problem=problem)
+    return compare(*weighted_rows(source, found, positive), rng=rng, problem=problem)
+
+
+def _measures(q: Predictor, measured: Predictor, witness: DecisionWitness, distance: DtcWitness) -> dict[str, float]:
+    """Every measure of the table; DTC and CDL from their witnesses."""
+    known = {"dtc": float(distance.upper), "cdl": witness.value}
+    rest = values_of([key for key in audited() if key not in known], q, measured)
+    return {key: (known | rest)[key] for key in audited()}
 
 
 def _mean(q: Predictor) -> float:
     return float(q.p @ q.mass / q.mass.sum())
 
 
-def _inference(
-    distance: DtcWitness, shown: Mapping[str, float], cells: int | None, draws: int, rng: np.random.Generator
-) -> Inference | None:
-    """What rows can tell, if it was asked for; a known law is what it is."""
-    if draws == 0 or distance.predictor.rows is None:
-        return None
-    from trustcal.auditing.chance import inference
-
-    return inference(distance, shown, cells, draws, rng)
-
-
-def _guarantee(distance: float, chance: Inference | None) -> tuple[Guarantee | None, Noise | None]:
-    """What noise promises at this distance to calibration, or at the one that the law behind the rows may have."""
+def _promise(distance: float, chance: Inference | None) -> Promise | None:
+    """What noise guarantees at the distance of the rows, or at the upper confidence bound for the population."""
     if distance < CALIBRATED:
-        return None, None
-    eps, level = (float(distance), None) if chance is None else (chance.dtc_at_most, chance.level)
-    choice = best_noise(eps, "cdl")
-    promise = Guarantee(
-        eps=eps,
-        level=level,
-        noise=repr(choice.noise),
-        cdl=choice.guarantee.value,
-        source=choice.guarantee.source,
-        least=choice.lower.value,
-        least_source=choice.lower.source,
-    )
-    return promise, choice.noise
+        return None
+    eps, level = (float(distance), None) if chance is None else (chance.dtc.upper, chance.level)
+    return Promise(eps, level, best_noise(eps, "cdl"))
 
 
-def _group(name: str, q: Predictor, cells: int | None, draws: int, rng: np.random.Generator) -> Group:
+def _group(name: str, q: Predictor, cells: int | None, draws: int, rng: np.random.Generator) -> GroupAudit:
     measured, bins = pooled(q, cells)
-    witness = cdl_witness(measured)
-    known = None
-    if draws and q.rows is not None:
-        shown = {"cdl": witness.value}
-        (known,) = uncertainties(q, shown, draws=draws, cells=cells, known=shown, rng=rng)
-    return Group(
+    witness, distance = cdl_witness(measured), dtc_witness(q)
+    shown = _measures(q, measured, witness, distance)
+    known = inference(distance, {"cdl": shown["cdl"]}, cells, draws, rng)
+    return GroupAudit(
         name=name,
         rows=q.rows,
         base_rate=q.base_rate,
         mean_prediction=_mean(q),
         cells=bins,
-        dtc=float(dtc(q)),
-        ece=ece(measured),
-        cdl=witness.value,
+        measures=shown,
         worst_threshold=_worst_threshold(measured, witness),
-        uncertainty=known,
-    )
-
-
-def _methods(comparison: Comparison) -> Methods:
-    return Methods(
-        methods=tuple(
-            Method(
-                name=row.name,
-                cdl=row.cdl,
-                ece=row.ece,
-                dtc=row.dtc,
-                brier=row.brier,
-                auc=row.auc,
-                value_lost=row.value_lost,
-                guarantee=None if row.guarantee is None else row.guarantee.value,
-                needs_outcomes=row.needs_outcomes,
-            )
-            for row in comparison.methods
-        ),
-        recommended=comparison.recommended,
-        recommendation=comparison.recommendation,
-        reason=comparison.reason,
-        rows=comparison.rows,
-        folds=comparison.folds,
-        cells=comparison.cells,
-    )
-
-
-def _read(reading: Reading) -> Read:
-    from trustcal.reading.faults import WORDS
-
-    facts = reading.provenance
-    columns, faults = facts.columns, [(words, getattr(facts.dropped, fault)) for fault, words in WORDS.items()]
-    roles = [("prediction", columns.prediction), ("outcome", columns.outcome), ("weight", columns.weight)]
-    return Read(
-        source=facts.source,
-        columns=tuple((role, name) for role, name in roles if name is not None)
-        + tuple(("group", name) for name in columns.by),
-        rows=facts.rows,
-        dropped=tuple((words, count) for words, count in faults if count),
-        resolution=facts.resolution or None,
+        uncertainty=None if known is None else known.measures[0],
     )
 
 

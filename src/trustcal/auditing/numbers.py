@@ -1,11 +1,13 @@
-"""What an audit holds about decisions, chance, groups and remedies: numbers and names, and nothing else."""
+"""The parts of an audit about decisions, inference, guarantees and groups, as data."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from trustcal.inference import Uncertainty
+from trustcal.guarantees import NoiseChoice
+from trustcal.inference import ConfidenceBound, Uncertainty
 
 
 @final
@@ -18,18 +20,23 @@ class ThresholdLoss:
     loss: float
     """Swap regret, as a share of the payoff range."""
     reversed: float
-    """The share of rows on which they would have decided otherwise, had they known p_hat."""
+    """The share of decisions that would change, had they known p_hat."""
+
+    @property
+    def miss_cost(self) -> float:
+        """The cost of a miss in false alarms, for those with this threshold."""
+        return (1 - self.threshold) / self.threshold
 
 
 @final
 @dataclass(frozen=True)
 class WorstCase:
-    """The decision maker who loses most: CDL's witness."""
+    """The decision maker who loses most: the witness of CDL."""
 
     thresholds: tuple[float, ...]
     """Where they change action: at most two."""
     weights: tuple[float, ...]
-    """The stakes at each: passing a threshold changes the payoff by weight · (y − threshold)."""
+    """The stakes at each: crossing a threshold changes the payoff by weight · (y − threshold)."""
     payoff: tuple[tuple[float, float], ...]
     """payoff[a][y], in [0, 1]: the action taken between thresholds a − 1 and a."""
 
@@ -54,134 +61,73 @@ class ProblemLoss:
     stakes: float
     """The payoff range: swap_regret / stakes is at most the CDL."""
 
+    @property
+    def share(self) -> float:
+        """The swap regret as a share of the payoff range."""
+        return self.swap_regret / self.stakes if self.stakes else 0.0
+
 
 @final
 @dataclass(frozen=True)
 class Inference:
-    """What is known about the law behind the rows."""
+    """What the rows tell about the population."""
 
-    level: float
-    """Of all intervals and bounds, 0.95 say."""
-    draws: int
-    """How many calibrated data sets the floors and p-values rest on."""
     measures: tuple[Uncertainty, ...]
-    """One entry a measure."""
-    dtc_at_most: float
-    """The distance to calibration of the law behind the rows is at most this, with confidence `level`."""
-    note: str
-    """What was pooled or approximated, unequal weights say; empty where nothing was."""
+    """One entry per measure, in the order of the table of measures."""
+    dtc: ConfidenceBound
+    """The upper confidence bound on the distance to calibration of the population."""
 
     def of(self, measure: str) -> Uncertainty:
-        """The entry of a measure by its short name."""
+        """The entry of a measure by its key."""
         return next(entry for entry in self.measures if entry.measure == measure)
 
+    @property
+    def level(self) -> float:
+        """The confidence level of the intervals and of the bound."""
+        return self.dtc.confidence
+
+    @property
+    def draws(self) -> int:
+        """The number of simulations behind floors, p-values and intervals."""
+        return self.measures[0].test.draws
+
+    @property
+    def note(self) -> str:
+        """What was pooled or approximated, such as unequal weights; empty if nothing was."""
+        return self.measures[0].test.note
+
 
 @final
 @dataclass(frozen=True)
-class Guarantee:
-    """What noise promises every decision maker, from the distance to calibration alone."""
+class Promise:
+    """What noise guarantees every decision maker, given only the distance to calibration."""
 
     eps: float
-    """The distance to calibration that the promise rests on."""
+    """The distance to calibration that the guarantee rests on."""
     level: float | None
-    """The confidence that the law behind the rows is within eps; None: eps is that of the rows themselves."""
-    noise: str
-    """The noise that promises most."""
-    cdl: float
-    """After it, nobody loses more than this share of their payoff range."""
-    source: str
-    """The theorem."""
-    least: float
-    """No noise that answers predictions one by one can promise less than this."""
-    least_source: str
-    """The theorem that says so."""
+    """The confidence that the population is within eps; None: eps is the distance of the rows themselves."""
+    choice: NoiseChoice
+    """The noise with the best guarantee for CDL, the guarantee, and the lower bound for any noise."""
 
 
 @final
 @dataclass(frozen=True)
-class Group:
-    """One group of rows, measured as the whole is."""
+class GroupAudit:
+    """One group of rows, measured like the whole."""
 
     name: str
-    """As the data call it."""
+    """The value of the grouping column."""
     rows: int | None
-    """How many rows it has; None for a known law."""
+    """The number of rows; None for a known distribution."""
     base_rate: float
-    """How often the outcome is 1."""
+    """The frequency of outcome 1."""
     mean_prediction: float
-    """What is predicted on average."""
+    """The mean prediction."""
     cells: int | None
-    """ECE, CDL and losses were taken on this many cells of equal mass; None: on the values as they are."""
-    dtc: float
-    """Distance to calibration."""
-    ece: float
-    """Expected calibration error."""
-    cdl: float
-    """Calibration decision loss."""
+    """Conditional measures and losses were taken on this many bins of equal mass; None: on the values as they are."""
+    measures: Mapping[str, float]
+    """Every measure by its key."""
     worst_threshold: ThresholdLoss
     """Of all who act above one threshold, the one who loses most."""
     uncertainty: Uncertainty | None
-    """Floor, interval and p-value of the group's CDL; None where none were asked for."""
-
-
-@final
-@dataclass(frozen=True)
-class Read:
-    """What was read, and what was left out."""
-
-    source: str
-    """The file or frame."""
-    columns: tuple[tuple[str, str], ...]
-    """Roles and columns: prediction, outcome, weight, group."""
-    rows: int
-    """Rows that were read."""
-    dropped: tuple[tuple[str, int], ...]
-    """Why rows were left out, and how many."""
-    resolution: float | None
-    """Predictions were rounded to this; None: they were taken as they are."""
-
-
-@final
-@dataclass(frozen=True)
-class Method:
-    """One way to change the predictions, judged on rows that it has not seen."""
-
-    name: str
-    """As `compare` calls it; "none" leaves the predictions as they are."""
-    cdl: float
-    """Calibration decision loss."""
-    ece: float
-    """Expected calibration error."""
-    dtc: float
-    """Distance to calibration."""
-    brier: float
-    """Brier score."""
-    auc: float
-    """Area under the ROC curve."""
-    value_lost: float
-    """What believing these predictions loses against believing the original ones, as a share of the payoff range."""
-    guarantee: float | None
-    """What the CDL is at most, whatever the outcomes; None where nothing is promised."""
-    needs_outcomes: bool
-    """Whether it is fitted to outcomes."""
-
-
-@final
-@dataclass(frozen=True)
-class Methods:
-    """Ways to fix the predictions side by side: what `trustcal.compare` found."""
-
-    methods: tuple[Method, ...]
-    """The first leaves the predictions as they are."""
-    recommended: str
-    """The name of one of them."""
-    recommendation: str
-    """What to do, in one line."""
-    reason: str
-    """Why."""
-    rows: int
-    """How many rows they were compared on."""
-    folds: int
-    """Each fold was held out once."""
-    cells: int | None
-    """ECE and CDL were taken on this many cells of equal mass; None: on the values as they are."""
+    """Test and interval of the group's CDL; None without inference."""

@@ -1,19 +1,29 @@
-"""Audit: all the numbers, with its faces: text, JSON and a page."""
+"""Audit: all the numbers, with its verdict and advice, as text, JSON and a page."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from trustcal.auditing.curves import Curve, Fix, Histogram, Movement
-from trustcal.auditing.numbers import Group, Guarantee, Inference, Methods, ProblemLoss, Read, ThresholdLoss, WorstCase
-from trustcal.auditing.rebuilding import rebuilt
+from trustcal.auditing.advice import Advice, advice_on
+from trustcal.auditing.gates import Failure, Gate
+from trustcal.auditing.numbers import GroupAudit, Inference, ProblemLoss, Promise, ThresholdLoss, WorstCase
+from trustcal.auditing.rebuilding import plain, rebuilt
+from trustcal.auditing.verdict import Verdict, verdict_on
+from trustcal.curves import AfterNoise, Curve, Histogram, Movement
+from trustcal.reading import Provenance
 from trustcal.states import loaded
 
-VERSION = 1
-"""Of the JSON, whose fields docs/audit-schema.md lists: a field that changes its meaning raises it."""
+if TYPE_CHECKING:
+    from trustcal.remedies import Comparison
+
+VERSION = 2
+"""The version of the JSON, whose fields docs/audit-schema.md lists: raised when a field changes its meaning."""
+TITLE = "How far can these probabilities be trusted?"
+"""The title of the page, unless another is given."""
 
 
 @final
@@ -21,35 +31,29 @@ VERSION = 1
 class Audit:
     """How far predictions are from trustworthy, in numbers.
 
-    `print` shows the table, `to_html` writes the page, `to_json` the same as data, and `from_json` reads it back.
+    `audit.verdict` and `audit.advice` say what the numbers mean; `audit.check` compares them with limits.  `print`
+    shows the table, `to_html` writes the page, `to_json` the data, and `from_json` reads them back.  Every measure is
+    also an attribute: `audit.cdl` is `audit.measures["cdl"]`.
     """
 
     rows: int | None
-    """How many rows the law was counted from; None for a known law."""
+    """The number of rows; None for a known distribution."""
     effective_rows: float | None
-    """What the rows are worth once weights differ: Kish's effective number."""
+    """The effective sample size (Kish): smaller than `rows` if weights differ."""
     values: int
-    """Distinct predictions."""
+    """The number of distinct predictions."""
     base_rate: float
-    """How often the outcome is 1."""
+    """The frequency of outcome 1."""
     mean_prediction: float
-    """What is predicted on average."""
+    """The mean prediction."""
     cells: int | None
-    """ECE, CDL and all losses were taken on this many cells of equal mass; None: on the values as they are."""
+    """ECE, CDL and all losses were taken on this many bins of equal mass; None: on the values as they are."""
+    measures: Mapping[str, float]
+    """Every measure by its key, in the order of the table of measures; for dtc, the certified upper end."""
     dtc_lower: float
-    """The distance to calibration lies in [dtc_lower, dtc_upper]: certified, see `dtc_witness`."""
-    dtc_upper: float
-    """The upper end."""
-    smcal: float
-    """Smooth calibration error."""
-    smece: float
-    """SmoothECE."""
-    ece: float
-    """Expected calibration error."""
-    cdl: float
-    """Calibration decision loss."""
+    """The distance to calibration lies in [dtc_lower, measures["dtc"]]: certified, see `dtc_witness`."""
     inference: Inference | None
-    """Intervals, floors and p-values; None where none were asked for."""
+    """Tests, floors and intervals; None if none were asked for, and for a known distribution."""
     worst: WorstCase
     """Of all decision makers, the one who loses most."""
     worst_threshold: ThresholdLoss
@@ -64,29 +68,75 @@ class Audit:
     """How the predictions are spread."""
     movement: Movement
     """The way to the nearest calibrated predictor."""
-    guarantee: Guarantee | None
-    """What noise promises; None where the predictions are calibrated already."""
-    fix: Fix | None
-    """The predictor after that noise, or the one given; None where the predictions are calibrated already."""
-    methods: Methods | None
-    """Ways to fix the predictions, compared; None where no comparison was given."""
-    groups: tuple[Group, ...]
+    guarantee: Promise | None
+    """What noise guarantees; None if the predictions are calibrated."""
+    after_noise: AfterNoise | None
+    """The predictor after that noise, or the one given; None if the predictions are calibrated."""
+    comparison: Comparison | None
+    """Remedies compared on held-out rows; None if no comparison was asked for."""
+    groups: tuple[GroupAudit, ...]
     """Groups of rows side by side."""
-    read: Read | None
-    """What was read and what was left out; None for arrays and known laws."""
+    provenance: Provenance | None
+    """What was read and what was left out; None for arrays and known distributions."""
+
+    def __getattr__(self, name: str) -> float:
+        measures: Mapping[str, float] = self.__dict__.get("measures", {})
+        if name not in measures:
+            raise AttributeError(f"an Audit has no attribute {name!r}")
+        return measures[name]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether weights make the effective sample size differ from the number of rows."""
+        return self.rows is not None and self.effective_rows is not None and round(self.effective_rows) != self.rows
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the predictions can be believed: state, headline and the numbers that decide."""
+        return verdict_on(self)
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What the numbers mean for those who decide, and what they can do."""
+        return advice_on(self)
+
+    def check(self, *gates: str | Gate) -> tuple[Failure, ...]:
+        """The gates that fail, such as "cdl>0.02" or "cdl.lower>0.02", with the values that fail them.
+
+        Parameters
+        ----------
+        *gates : conditions under which a build should fail; `trustcal.auditing.Gate` describes the syntax.
+
+        Returns
+        -------
+        tuple of Failure : empty if none of the conditions holds.
+
+        >>> from trustcal import Predictor, audit
+        >>> for failure in audit(Predictor([0.5], [1.0], [0.75])).check("cdl>0.02", "ece>0.5"):
+        ...     print(failure)
+        cdl>0.02: it is 0.5
+
+        O(number of gates).
+        """
+        parsed = [gate if isinstance(gate, Gate) else Gate.parse(gate) for gate in gates]
+        return tuple(Failure(gate, gate.value(self)) for gate in parsed if gate.fails(self))
 
     def to_json(self) -> str:
-        """All numbers, by the names of the fields: see docs/audit-schema.md."""
-        return json.dumps({"trustcal": "Audit", "version": VERSION, **asdict(self)}, indent=2, allow_nan=False)
+        """All numbers by the names of the fields, with the verdict and the advice: see docs/audit-schema.md."""
+        said = {"verdict": plain(self.verdict), "advice": plain(self.advice)}
+        return json.dumps({"trustcal": "Audit", "version": VERSION, **said, **plain(self)}, indent=2, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Audit:
-        """The audit that `to_json` wrote, or a refusal."""
-        found: Audit = rebuilt(cls, loaded(text, "Audit", VERSION, tuple(f.name for f in fields(cls))), "the audit")
+        """The audit that `to_json` wrote."""
+        from trustcal.remedies import Comparison
+
+        state = loaded(text, "Audit", VERSION, tuple(field.name for field in fields(cls)))
+        found: Audit = rebuilt(cls, state, "the audit", {"Comparison": Comparison})
         return found
 
-    def to_html(self, path: str | Path, title: str = "How far can these probabilities be trusted?") -> None:
-        """Write one page that needs nothing else: no network, no other file.  The same audit gives the same bytes."""
+    def to_html(self, path: str | Path, title: str = TITLE) -> None:
+        """Write one self-contained page: no network, no other file.  The same audit gives the same bytes."""
         from trustcal.report.page import page
         from trustcal.writing import atomically
 
@@ -94,6 +144,6 @@ class Audit:
             fresh.write_text(page(self, title), encoding="utf-8")
 
     def __str__(self) -> str:
-        from trustcal.report.terminal.audit import plain
+        from trustcal.report.terminal.audit import plain_audit
 
-        return plain(self)
+        return plain_audit(self)

@@ -6,8 +6,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from trustcal.cli.compare import compared
-from trustcal.cli.options import add_payoff, add_source, source
+from trustcal.cli.options import add_payoff, add_source, print_notes, source
 
 if TYPE_CHECKING:
     from trustcal.auditing.gates import Gate
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DRAWS, PAGE_DRAWS = 40, 200
-"""Simulations behind intervals, floors and p-values by default: for a quick look, and for a page."""
-
+"""Simulations by default: as in `trustcal.audit`, and for a page."""
 TITLE = "How far can these probabilities be trusted?"
 
 _EXAMPLES = """\
@@ -59,56 +57,46 @@ def add_command(commands: Commands) -> None:
 def _audit(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from trustcal.auditing import audit
-    from trustcal.auditing.gates import Gate, failures
-    from trustcal.checking import checked_output
-    from trustcal.reading import read_payoff, reading
+    from trustcal.auditing import Gate, audit
+    from trustcal.checking import checked_output, checked_seed
     from trustcal.reading.files import found_files
     from trustcal.report.terminal.audit import show
-    from trustcal.smoothing.draws import checked_seed
 
     if options.html is not None:
         checked_output(options.html, *found_files(options.file), *([options.payoff] if options.payoff else []))
     gates = [Gate.parse(text) for text in options.fail_if]
     draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
     _refuse_unanswerable(gates, draws, options.payoff)
-    seed = checked_seed(options.seed)
-    problem = None if options.payoff is None else read_payoff(options.payoff)
     console = Console(stderr=True)
-    with console.status("Reading …") as status:  # shown in terminals only
-        found = reading(options.file, **source(options))
-        groups = None if options.by is None else reading(options.file, by=options.by, **source(options)).groups
-        q = found.predictor
-        status.update(f"Measuring {len(q):,} distinct predictions …")
+    with console.status("Measuring …"):  # shown in terminals only
         result = audit(
-            q,
-            problem=problem,
-            groups=groups,
-            comparison=compared(options, found, seed, problem) if options.compare else None,
+            options.file,
+            **source(options),
+            by=options.by,
+            payoff=options.payoff,
+            compare=options.compare,
             draws=draws,
-            rng=seed,
-            reading=found,
+            rng=checked_seed(options.seed),
         )
-        closed = failures(result, gates)
+        failures = result.check(*gates)
         if options.html is not None:
             result.to_html(options.html, title=options.title)
-    for sentence in found.provenance.sentences:
-        console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
+    print_notes(console, result.provenance)
     if options.json:
         print(result.to_json())
     else:
         show(result)
-    for failure in closed:
+    for failure in failures:
         console.print(str(failure), style="bold red", highlight=False, markup=False, soft_wrap=True)
-    return 1 if closed else 0
+    return 1 if failures else 0
 
 
 def _refuse_unanswerable(gates: Sequence[Gate], draws: int, payoff: str | None) -> None:
-    """A gate that this command can never answer, or never close, is refused before anything is read."""
+    """Raise an error, before anything is read, for a gate that this command cannot evaluate."""
     for gate in gates:
         if draws < gate.draws:
             raise ValueError(
-                f"the gate {gate} cannot close with {draws} draws: ask for more, --draws {max(PAGE_DRAWS, gate.draws)}."
+                f"the gate {gate} cannot fail with {draws} draws: use --draws {max(PAGE_DRAWS, gate.draws)}."
             )
         if gate.name == "regret" and payoff is None:
-            raise ValueError(f"the gate {gate} is about your own decisions: give the payoffs, --payoff FILE.")
+            raise ValueError(f"the gate {gate} needs your payoffs: use --payoff FILE.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from trustcal.cli.options import add_payoff, add_source, source
+from trustcal.cli.options import add_payoff, add_source, print_notes, source
 
 if TYPE_CHECKING:
     from trustcal.decisions import DecisionProblem
@@ -48,9 +48,8 @@ def _compare(options: argparse.Namespace) -> int:
     with console.status("Reading …") as status:
         found = reading(options.file, **source(options))
         status.update(f"Comparing on {len(found.predictor):,} distinct predictions …")
-        comparison = compared(options, found, seed, problem)
-    for sentence in found.provenance.sentences:
-        console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
+        comparison = _compared(options, found, seed, problem)
+    print_notes(console, found.provenance)
     if options.json:
         print(comparison.to_json())
     else:
@@ -58,7 +57,7 @@ def _compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def compared(options: argparse.Namespace, found: Reading, seed: int, problem: DecisionProblem | None) -> Comparison:
+def _compared(options: argparse.Namespace, found: Reading, seed: int, problem: DecisionProblem | None) -> Comparison:
     """Remedies on held-out rows: the counts of equal rows will do, rows with weights are needed one by one."""
     from trustcal.reading import weighted_rows
     from trustcal.remedies import compare

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from trustcal.reading import Provenance
 
 
 def add_source(command: argparse.ArgumentParser) -> None:
@@ -28,3 +33,9 @@ def source(options: argparse.Namespace) -> dict[str, Any]:
     """The parsed arguments of `add_source`, by the names that `trustcal.read` and `trustcal.audit` use."""
     names = ("prediction", "outcome", "weight", "positive", "resolution", "drop_invalid")
     return {name: getattr(options, name) for name in names}
+
+
+def print_notes(console: Console, provenance: Provenance | None) -> None:
+    """Print what the reader should know about the data: columns inferred, rows dropped, predictions rounded."""
+    for sentence in () if provenance is None else provenance.sentences:
+        console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)

@@ -25,9 +25,16 @@ class Columns:
     inferred: tuple[str, ...] = ()
 
     @property
+    def roles(self) -> tuple[tuple[str, str], ...]:
+        """Each role with its column."""
+        weight = () if self.weight is None else (("weight", self.weight),)
+        groups = tuple(("group", name) for name in self.by)
+        return ("prediction", self.prediction), ("outcome", self.outcome), *weight, *groups
+
+    @property
     def names(self) -> tuple[str, ...]:
         """All of them: prediction, outcome, the weight if there is one, and what groups are made by."""
-        return (self.prediction, self.outcome, *(() if self.weight is None else (self.weight,)), *self.by)
+        return tuple(name for _, name in self.roles)
 
 
 def chosen_columns(

@@ -66,9 +66,14 @@ class Faults:
         """How many rows have a fault."""
         return sum(astuple(self))
 
-    def __str__(self) -> str:
+    @property
+    def reasons(self) -> tuple[tuple[str, int], ...]:
+        """Each fault that occurs, in words, and its number of rows."""
         counts = [(WORDS[field.name], getattr(self, field.name)) for field in fields(self)]
-        return ", ".join(f"{count:,} {words}" for words, count in counts if count) or "no row at fault"
+        return tuple((words, count) for words, count in counts if count)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{count:,} {words}" for words, count in self.reasons) or "no row at fault"
 
 
 def swapped(title: str, columns: Columns) -> ValueError:

@@ -8,14 +8,15 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
-from trustcal.report import plots
-from trustcal.report.page.advice import meaning
+from trustcal import plots
+from trustcal.formats import rounded, small, where, whole
+from trustcal.measures.table import MEASURES
 from trustcal.report.page.svg import AxesBox, svg
-from trustcal.report.page.tables import figures, groups_table, guarantee, measures_table, methods_table, reading
-from trustcal.report.words import fine, rounded, small, verdict, where, whole
+from trustcal.report.page.tables import comparison_table, figures, groups_table, measures_table, provenance_table
 
 if TYPE_CHECKING:
-    from trustcal.auditing import Audit, Methods
+    from trustcal.auditing import Audit
+    from trustcal.remedies import Comparison
 
 EXAMPLE = (("do not act", 0, 0), ("act", -1, 3))
 """The payoffs to begin with where the user gave none."""
@@ -26,23 +27,24 @@ def page(audit: Audit, title: str) -> str:
     from trustcal import __version__
 
     profile, frame = svg(
-        plots.loss_profile, audit, 3.1, "profile", "The loss at every threshold, now and after the fix"
+        plots.loss_profile, audit, 3.1, "profile", "The loss at every threshold, now and after the noise"
     )
     sections = [
         _verdict(audit),
         figures(audit),
-        _section("What does this mean?", "For those who decide by these predictions.", meaning(audit)),
+        _section("What does this mean?", "For those who decide by these predictions.", _advice(audit, "meaning")),
         _explorer(audit, profile),
         _section("The measures", _measures_lead(audit), f'<div class="card">{measures_table(audit)}</div>'),
         _pictures(audit),
     ]
     if audit.groups:
         sections.append(_groups(audit))
-    if audit.methods is not None:
-        sections.append(_methods(audit.methods))
+    if audit.comparison is not None:
+        sections.append(_comparison(audit, audit.comparison))
     if audit.guarantee is not None:
-        sections.append(_section("What noise promises", "A theorem, whatever the outcomes will be.", guarantee(audit)))
-    sections.append(_section("What was read", "", f'<div class="card">{reading(audit)}</div>'))
+        body = f'<div class="card">{_advice(audit, "guarantee", "noise")}</div>'
+        sections.append(_section("What noise guarantees", "A theorem, whatever the outcomes will be.", body))
+    sections.append(_section("What was read", "", f'<div class="card">{provenance_table(audit)}</div>'))
     return Template(_file("page.html")).substitute(
         title=escape(title),
         about=escape(_about(audit)),
@@ -59,15 +61,20 @@ def _file(name: str) -> str:
 
 
 def _verdict(audit: Audit) -> str:
-    kind = "verdict calm" if fine(audit) else "verdict"
-    return f'<section class="{kind}" aria-label="verdict"><p>{escape(verdict(audit))}</p></section>'
+    kind = "verdict calm" if audit.verdict.fine else "verdict"
+    return f'<section class="{kind}" aria-label="verdict"><p>{escape(audit.verdict.headline)}</p></section>'
+
+
+def _advice(audit: Audit, *topics: str) -> str:
+    said = [advice for advice in audit.advice if advice.topic in topics]
+    return f"<ul>{''.join(f'<li><b>{escape(one.lead)}</b> {escape(one.text)}</li>' for one in said)}</ul>"
 
 
 def _about(audit: Audit) -> str:
-    rows = "A known law" if audit.rows is None else f"{audit.rows:,} rows"
-    source = "" if audit.read is None else f" of {audit.read.source}"
+    rows = "A known distribution" if audit.rows is None else f"{audit.rows:,} rows"
+    source = "" if audit.provenance is None else f" of {audit.provenance.source}"
     values = f"{audit.values:,} distinct prediction{'s' * (audit.values != 1)}"
-    return f"{rows}{source}, {values}. It happens {100 * audit.base_rate:.1f} % of the time."
+    return f"{rows}{source}, {values}. Base rate {100 * audit.base_rate:.1f} %."
 
 
 def _section(heading: str, lead: str, body: str) -> str:
@@ -76,19 +83,20 @@ def _section(heading: str, lead: str, body: str) -> str:
 
 
 def _measures_lead(audit: Audit) -> str:
-    on = "" if audit.cells is None else f" The last two are taken {where(audit.cells)}, each at its mean prediction."
+    binned = " and ".join(MEASURES[key].symbol for key in audit.measures if MEASURES[key].conditional)
+    on = "" if audit.cells is None else f" {binned} are taken {where(audit.cells)}, each at its mean prediction."
     if audit.inference is None:
-        return f"0 is perfect, for all of them.{on}"
+        return f"0 is perfect for all of them.{on}"
     return (
-        "0 is perfect, for all of them. Grey is what a perfect model shows by chance in 19 of 20 samples of this size. "
-        f"The bar is the {whole(audit.inference.level)} interval for the law behind the rows.{on}"
+        "0 is perfect for all of them. Grey is what a calibrated model shows by chance in 19 of 20 samples of this "
+        f"size. The bar is the {whole(audit.inference.level)} confidence interval for the population.{on}"
         + (f" Note: {audit.inference.note}." if audit.inference.note else "")
     )
 
 
 def _explorer(audit: Audit, profile: str) -> str:
     series = [("now", "now")]
-    if audit.fix is not None:
+    if audit.after_noise is not None:
         series += [("after", "after the noise"), ("total", "after, with its cost in sharpness")]
     toggles = "".join(
         f'<label><input type="checkbox" data-series="{name}" checked><i class="swatch {name}"></i>{words}</label>'
@@ -100,19 +108,19 @@ def _explorer(audit: Audit, profile: str) -> str:
     )
     noise = (
         ""
-        if audit.fix is None
-        else f'<p class="note">The noise: {escape(rounded(audit.fix.noise))}. It moves a prediction by '
-        f"{audit.fix.moved:.3g} on average.</p>"
+        if audit.after_noise is None
+        else f'<p class="note">The noise: {escape(rounded(audit.after_noise.noise))}. It moves a prediction by '
+        f"{audit.after_noise.moved:.3g} on average.</p>"
     )
     return Template(_file("explorer.html")).substitute(profile=profile, toggles=toggles, results=results, noise=noise)
 
 
 def _pictures(audit: Audit) -> str:
     reliability, _ = svg(plots.reliability, audit, 4.8, "reliability", "Predictions against how often they came true")
-    movement, _ = svg(plots.movement, audit, 4.4, "movement", "Where predictions must move to become calibrated")
+    movement, _ = svg(plots.movement, audit, 4.4, "movement", "How predictions must move to become calibrated")
     band = "" if audit.curve.lower is None else " The band is the 95 % interval of each frequency."
     return Template(_file("pictures.html")).substitute(
-        reliability=reliability, movement=movement, band=band, distance=small(audit.dtc_upper)
+        reliability=reliability, movement=movement, band=band, distance=small(audit.measures["dtc"])
     )
 
 
@@ -123,16 +131,15 @@ def _groups(audit: Audit) -> str:
     return _section("Group by group", lead, f'<div class="card">{groups_table(audit)}</div>')
 
 
-def _methods(compared: Methods) -> str:
-    words = f"<p><b>{escape(compared.recommendation)}</b> {escape(compared.reason)}</p>"
-    lead = f"Each judged on rows that it has not seen: {compared.folds} folds of {compared.rows:,} rows."
-    body = f'{words}<div class="card">{methods_table(compared)}</div>'
+def _comparison(audit: Audit, compared: Comparison) -> str:
+    lead = f"Each judged on rows it has not seen: {compared.folds} folds of {compared.rows:,} rows."
+    body = f'{_advice(audit, "remedy")}<div class="card">{comparison_table(compared)}</div>'
     return _section("What could be done", lead, body)
 
 
 def _data(audit: Audit, frame: AxesBox) -> str:
     """What the script needs, as JSON that no character of can end the script element."""
-    fix, problem = audit.fix, audit.problem
+    fix, problem = audit.after_noise, audit.problem
     rows = (
         EXAMPLE
         if problem is None

@@ -8,7 +8,7 @@ from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Final, final
 
-from trustcal.report import plots
+from trustcal import plots
 
 if TYPE_CHECKING:
     from trustcal.auditing import Audit

@@ -5,29 +5,28 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from trustcal.measures.table import MEASURES, audited
-from trustcal.report.words import p_value, percent, rounded, small, value, when, whole
+from trustcal.formats import acts, p_equals, p_value, percent, small, whole
+from trustcal.measures.table import MEASURES
 
 if TYPE_CHECKING:
-    from trustcal.auditing import Audit, Methods
+    from trustcal.auditing import Audit
     from trustcal.inference import Uncertainty
+    from trustcal.remedies import Comparison
 
 
 def figures(audit: Audit) -> str:
     """The few numbers to remember."""
     worst, chance = audit.worst_threshold, audit.inference
     entries = [
-        ("The most anyone loses", percent(audit.cdl), "of their payoff range"),
-        ("Most with one threshold", percent(worst.loss), f"acts {when(worst.threshold)}"),
-        ("Predictions must move by", small(audit.dtc_upper), "on average, to be calibrated"),
+        ("The most anyone loses", percent(audit.measures["cdl"]), "of their payoff range"),
+        ("Most with one threshold", percent(worst.loss), f"acts {acts(worst.threshold)}"),
+        ("Predictions must move by", small(audit.measures["dtc"]), "on average, to be calibrated"),
     ]
     if chance is None:
-        entries.append(
-            ("Mean prediction", f"{audit.mean_prediction:.3f}", f"it happens at a rate of {audit.base_rate:.3f}")
-        )
+        entries.append(("Mean prediction", f"{audit.mean_prediction:.3f}", f"base rate {audit.base_rate:.3f}"))
     else:
         known = chance.of("cdl")
-        entries.append(("Chance alone would show", percent(known.floor), f"p {_equals(known.p_value, chance.draws)}"))
+        entries.append(("Chance alone would show", percent(known.floor), p_equals(known.p_value, chance.draws)))
     return (
         '<dl class="figures">'
         + "".join(
@@ -42,7 +41,7 @@ def measures_table(audit: Audit) -> str:
     """Every measure with its question; with rows, interval, chance and p-value."""
     known = audit.inference
     if known is None:
-        values = {key: value(audit, key) for key in audited()}
+        values = audit.measures
         return _table(
             ["", "measured", ""],
             [
@@ -71,31 +70,31 @@ def measures_table(audit: Audit) -> str:
 def groups_table(audit: Audit) -> str:
     """Groups side by side."""
     chance = audit.inference
-    headers = ["", "rows", "happens", "predicted", "distance to calibration", "decision loss"]
+    headers = ["", "rows", "base rate", "mean prediction", "distance to calibration", "decision loss"]
     headers += [] if chance is None else ["by chance", "p"]
     known = [group.uncertainty for group in audit.groups if group.uncertainty is not None]
-    most = max([g.cdl for g in audit.groups] + [u.upper for u in known] + [u.floor_upper for u in known])
+    most = max([g.measures["cdl"] for g in audit.groups] + [u.upper for u in known] + [u.floor_upper for u in known])
     lines = []
     for group in audit.groups:
         cells = [
             "" if group.rows is None else f"{group.rows:,}",
             f"{group.base_rate:.3f}",
             f"{group.mean_prediction:.3f}",
-            f"{group.dtc:.4f}",
-            f"<b>{percent(group.cdl)}</b>",
+            f"{group.measures['dtc']:.4f}",
+            f"<b>{percent(group.measures['cdl'])}</b>",
         ]
         if chance is not None:
             of = group.uncertainty
             cells += ["", ""] if of is None else [percent(of.floor), p_value(of.p_value, chance.draws)]
-        strip = _strip(group.cdl, group.uncertainty, most)
+        strip = _strip(group.measures["cdl"], group.uncertainty, most)
         lines.append((escape(group.name), list(zip(headers[1:], cells, strict=True)), strip))
     return _table([*headers, ""], lines)
 
 
-def methods_table(compared: Methods) -> str:
-    """Ways to fix the predictions side by side."""
-    headers = ["", "fitted to outcomes", "calibration error", "Brier score", "AUC", "promised loss", "decision loss"]
-    lines, chosen, most = [], -1, max(method.cdl for method in compared.methods)
+def comparison_table(compared: Comparison) -> str:
+    """Remedies side by side."""
+    headers = ["", "fitted to outcomes", "calibration error", "Brier score", "AUC", "guaranteed loss", "decision loss"]
+    lines, chosen, most = [], -1, max(row.cdl for row in compared.methods)
     for place, method in enumerate(compared.methods):
         chosen = place if method.name == compared.recommended else chosen
         cells = [
@@ -103,7 +102,7 @@ def methods_table(compared: Methods) -> str:
             f"{method.ece:.4f}",
             f"{method.brier:.4f}",
             f"{method.auc:.3f}",
-            "" if method.guarantee is None else f"≤ {percent(min(1.0, method.guarantee))}",
+            "" if method.guarantee is None else f"≤ {percent(min(1.0, method.guarantee.value))}",
             f"<b>{percent(method.cdl)}</b>",
         ]
         name = "as they are" if method.name == "none" else escape(method.name)
@@ -112,76 +111,36 @@ def methods_table(compared: Methods) -> str:
     return _table([*headers, ""], lines, chosen)
 
 
-def guarantee(audit: Audit) -> str:
-    """The guarantee in words, with its theorem."""
-    promise = audit.guarantee
-    assert promise is not None
-    who = (
-        "These predictions are"
-        if promise.level is None
-        else (f"With {whole(promise.level)} confidence, the law behind these rows is")
-    )
-    held = "So far from calibrated, noise promises nothing: recalibrate."
-    if promise.cdl < 1:
-        held = (
-            f"Then, after {escape(rounded(promise.noise))}, nobody can lose more than <b>{percent(promise.cdl)}</b> of "
-            f"their payoff range by believing the noised predictions: {escape(promise.source)}."
-        )
-    return (
-        f'<div class="card"><p>{who} within {promise.eps:.4g} of calibrated. {held}</p>{_after(audit)}'
-        '<p class="note">No noise that answers predictions one by one can promise less than '
-        f"{percent(promise.least)} at this distance: {escape(promise.least_source)}.</p></div>"
-    )
-
-
-def _after(audit: Audit) -> str:
-    """Whether the noise would help on these rows."""
-    if audit.fix is None:
-        return ""
-    better = audit.fix.cdl < audit.cdl
-    advice = "A promise for the worst case asks for much noise. Where outcomes are at hand, recalibrate instead."
-    if better:
-        advice = "Noise needs no outcomes, and it costs sharpness: see the curve above."
-    return (
-        f"<p>On these rows {escape(rounded(audit.fix.noise))} would {'' if better else 'not '}lower the most anyone "
-        f"loses: it is {percent(audit.cdl)} now and {percent(audit.fix.cdl)} after it. {advice}</p>"
-    )
-
-
-def reading(audit: Audit) -> str:
+def provenance_table(audit: Audit) -> str:
     """What was read and what was left out."""
     lines: list[tuple[str, str]] = []
-    if audit.read is not None:
-        lines.append(("Source", escape(audit.read.source)))
-        lines += [(escape(role.capitalize()), f"column {escape(column)}") for role, column in audit.read.columns]
-        lines.append(("Rows read", f"{audit.read.rows:,}"))
-        lines += [(f"Left out: {escape(reason)}", f"{count:,}") for reason, count in audit.read.dropped]
+    facts = audit.provenance
+    if facts is not None:
+        lines.append(("Source", escape(facts.source)))
+        lines += [(escape(role.capitalize()), f"column {escape(column)}") for role, column in facts.columns.roles]
+        lines.append(("Rows read", f"{facts.rows:,}"))
+        lines += [(f"Left out: {escape(reason)}", f"{count:,}") for reason, count in facts.dropped.reasons]
     if audit.rows is None:
-        lines.append(("Rows", "none: a known law"))
+        lines.append(("Rows", "none: a known distribution"))
     else:
         lines.append(("Rows measured", f"{audit.rows:,}"))
-    if audit.rows is not None and audit.effective_rows is not None and round(audit.effective_rows) != audit.rows:
-        lines.append(("Worth, with their weights", f"{audit.effective_rows:,.0f} equal rows"))
+    if audit.weighted:
+        lines.append(("Effective sample size", f"{audit.effective_rows:,.0f}"))
     lines.append(("Distinct predictions", f"{audit.values:,}"))
-    if audit.read is not None and audit.read.resolution is not None:
-        lines.append(("Predictions rounded to", f"{audit.read.resolution:.3g}"))
+    if facts is not None and facts.resolution:
+        lines.append(("Predictions rounded to", f"{facts.resolution:.3g}"))
     if audit.cells is not None:
-        lines.append(("Pooled, for frequencies, into", f"{audit.cells:,} cells of equal mass"))
+        lines.append(("Predictions pooled into", f"{audit.cells:,} bins of equal mass"))
     lines.append(("Mean prediction", f"{audit.mean_prediction:.4f}"))
-    lines.append(("It happens at a rate of", f"{audit.base_rate:.4f}"))
+    lines.append(("Base rate", f"{audit.base_rate:.4f}"))
     if audit.inference is not None:
-        lines.append(("Draws behind intervals and p-values", f"{audit.inference.draws:,}"))
+        lines.append(("Simulations for p-values and intervals", f"{audit.inference.draws:,}"))
     body = "".join(f"<tr><td>{name}</td><td>{cell}</td></tr>" for name, cell in lines)
     return f"<table><tbody>{body}</tbody></table>"
 
 
 def _named(measure: str) -> str:
     return f"{escape(MEASURES[measure].title)}<small>{escape(MEASURES[measure].question)}</small>"
-
-
-def _equals(p: float, draws: int) -> str:
-    shown = p_value(p, draws)
-    return shown if shown.startswith("≤") else f"= {shown}"
 
 
 def _strip(value: float, known: Uncertainty | None, most: float, colour: str = "now") -> str:
