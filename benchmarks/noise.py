@@ -15,15 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import seconds
-from trustcal.noise import (
-    ClampedGaussian,
-    ClampedLaplace,
-    Noise,
-    RandomRounding,
-    TruncatedGaussian,
-    TruncatedLaplace,
-    UniformNoise,
-)
+from trustcal.noise import NOISES
 
 
 def main() -> None:
@@ -37,15 +29,7 @@ def main() -> None:
         table.add_column(header, justify="left" if header == "noise" else "right")
     uniforms = seconds(lambda: rng.random(n))
     table.add_row("rng.random", f"{n / uniforms / 1e6:.0f}", "1.0")
-    kinds: list[type[Noise]] = [
-        UniformNoise,
-        ClampedLaplace,
-        TruncatedLaplace,
-        ClampedGaussian,
-        TruncatedGaussian,
-        RandomRounding,
-    ]
-    for kind in kinds:
+    for kind in NOISES.values():
         noise = kind.for_distance(0.001)
         spent = seconds(lambda noise=noise: noise.sample(q, rng))  # type: ignore[misc]
         table.add_row(kind.__name__, f"{n / spent / 1e6:.0f}", f"{spent / uniforms:.1f}")

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.strategies import examples, probabilities
-from trustcal.noise import (
-    ClampedGaussian,
-    ClampedLaplace,
-    Noise,
-    RandomRounding,
-    Target,
-    TruncatedGaussian,
-    TruncatedLaplace,
-    UniformNoise,
-)
+from trustcal.noise import NOISES, Noise, RandomRounding, Target
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
@@ -27,14 +18,7 @@ FloatArray = NDArray[np.float64]
 theorem = examples(500)
 """For the statements of the paper."""
 
-FAMILIES: list[type[Noise]] = [
-    UniformNoise,
-    ClampedLaplace,
-    ClampedGaussian,
-    TruncatedLaplace,
-    TruncatedGaussian,
-    RandomRounding,
-]
+FAMILIES: list[type[Noise]] = list(NOISES.values())
 
 
 @dataclass(frozen=True)

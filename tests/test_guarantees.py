@@ -19,7 +19,6 @@ from trustcal import Predictor, guarantees, umbrella
 from trustcal.cells import cells_for
 from trustcal.decisions import soft_response
 from trustcal.guarantees import Bound
-from trustcal.guarantees.batch import slope
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -147,7 +146,7 @@ def test_lemma_a_2_privacy_bounds_the_total_variation(data: st.DataObject, joint
     noise = data.draw(noises(joint.eps, "decision_loss", [TruncatedLaplace, ClampedLaplace]))
     far, gamma = float(joint.mass @ noise.tv(joint.b, joint.q)), noise.privacy()
     assert far <= guarantees.total_variation(gamma, 0.0, joint.eps).value + 1e-12
-    assert far <= slope(noise) * joint.eps * (1 + 1e-9) + 1e-12
+    assert far <= noise.proved_tv_slope() * joint.eps * (1 + 1e-9) + 1e-12
 
 
 @theorem
@@ -532,7 +531,7 @@ def test_eps_outside_its_range(eps: float) -> None:
         (lambda: guarantees.online_ece(NOISE, 0.1, 0), "horizon must be a whole number, 1 or more"),
         (lambda: UNTYPED.online_cdl(NOISE, 0.1, 2.5), "horizon must be a whole number, 1 or more"),
         (lambda: guarantees.online_ece(NOISE, 0.1, 10, cells=0), "cells must be a whole number"),
-        (lambda: UNTYPED.online_ece(NOISE, 0.1, 10, end="right"), 'end must be "left" or "middle"'),
+        (lambda: UNTYPED.online_ece(NOISE, 0.1, 10, end="right"), "end must be one of 'left', 'middle'"),
         (lambda: guarantees.online_ece(RandomRounding(5), 0.1, 10, cells=3), "rounds to a grid of its own"),
         (lambda: guarantees.batch_ece_paper(NOISE, 0.1), "differentially private for no γ"),
         (lambda: guarantees.online_cdl_paper(RandomRounding(5), 0.1, 10), "differentially private for no γ"),

@@ -18,6 +18,7 @@ from tests import noise_oracles as oracle
 from tests.reference import REFERENCE
 from tests.strategies import costly, probabilities
 from trustcal.noise import (
+    NOISES,
     ClampedGaussian,
     ClampedLaplace,
     Displacement,
@@ -29,8 +30,8 @@ from trustcal.noise import (
     UniformNoise,
 )
 
-KINDS: list[Any] = [TruncatedLaplace, TruncatedGaussian, UniformNoise, ClampedLaplace, ClampedGaussian]
-ALL_KINDS = [*KINDS, RandomRounding]
+ALL_KINDS: list[Any] = list(NOISES.values())
+KINDS = [kind for kind in ALL_KINDS if kind is not RandomRounding]
 SCALES = [1e-6, 1e-3, 0.05, 0.3, 1.0, 7.0, 1e3, 1e6]
 ENDS = [0.0, 1e-300, 1e-12, 1e-6, 0.1, 0.3, 0.5, 0.9, 1 - 1e-12, 1.0]
 

@@ -20,6 +20,7 @@ from trustcal import DecisionProblem, cdl_witness, dtc, smcal, smece, ucal
 from trustcal.kernels.decay import absolute_area
 from trustcal.measures.decision import cdl, ece
 from trustcal.noise import (
+    NOISES,
     ClampedGaussian,
     ClampedLaplace,
     Noise,
@@ -27,20 +28,16 @@ from trustcal.noise import (
     TruncatedGaussian,
     TruncatedLaplace,
     UniformNoise,
+    bells,
+    gaussian,
 )
 from trustcal.paper import batch_hardest
 from trustcal.predictor import Predictor
-from trustcal.smoothing import SmoothedPredictor, bells, grid, smooth
+from trustcal.smoothing import SmoothedPredictor, smooth
 
 FloatArray = NDArray[np.float64]
 
-KINDS: list[Callable[[float], Noise]] = [
-    UniformNoise,
-    TruncatedLaplace,
-    ClampedLaplace,
-    TruncatedGaussian,
-    ClampedGaussian,
-]
+KINDS: list[Any] = [kind for kind in NOISES.values() if kind is not RandomRounding]
 noises = st.builds(
     lambda kind, scale: kind(scale), st.sampled_from(KINDS), st.sampled_from([0.03, 0.1, 0.25, 1.0, 10.0])
 )
@@ -158,7 +155,7 @@ def test_small_scales_approach_the_predictor() -> None:
         assert smoothed.ece() == pytest.approx(ece(THREE), abs=2e-6)
 
 
-@pytest.mark.parametrize("kind", [UniformNoise, ClampedLaplace, ClampedGaussian, TruncatedLaplace, TruncatedGaussian])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("eps", [1e-9, 1e-12, 1e-15])
 def test_the_search_finds_what_is_small_and_far_apart(kind: type[Noise], eps: float) -> None:
     """Close up every hard instance looks the same: its CDL is a multiple of √eps, however little √eps is."""
@@ -240,7 +237,7 @@ def test_many_predictions_are_as_good_as_a_few(
 
     assert len(bells.condensed(q.p, np.stack([q.mass, q.positive]), noise.scale)[0]) < len(q)
     few = measured()
-    for room in (bells, grid):
+    for room in (bells, gaussian):
         monkeypatch.setattr(room, "condensed", lambda p, weights, scale: (p, weights))
     every = measured()
     assert few[0] == pytest.approx(every[0], abs=1e-14)

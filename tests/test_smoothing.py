@@ -307,7 +307,7 @@ def test_foreign_states_are_refused() -> None:
         ({"trustcal": "Monitor"}, "not that of an OnlineSmoother"),
         ({"noise": {"name": "Cauchy", "scale": 1}}, "does not have"),
         ({"noise": {"name": "Atoms"}}, "does not have"),
-        ({"noise": {"name": "Noise"}}, "do not fit"),
+        ({"noise": {"name": "Noise"}}, "does not have"),
         ({"noise": {"name": "UniformNoise", "scale": 1}}, "do not fit"),
         ({"noise": {"name": "UniformNoise", "width": -1}}, "width must be"),
         ({"rounds": -1}, "rounds must be"),

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.checking import checked_choice
+
 FloatArray = NDArray[np.float64]
 End = Literal["left", "middle"]
-"""What is announced of a cell: its left end i/m, as in the paper, or its middle (i + 1/2)/m."""
+"""What is announced for a cell: its left end i/m, as in the paper, or its middle (i + 1/2)/m."""
 
 
 def announced(p: FloatArray, cells: int, end: End) -> FloatArray:
-    """What stands for each value on the grid."""
+    """What is announced for each value.  O(1) per value."""
     index = np.minimum(np.floor(p * cells), cells - 1)
     index += (index + 1 < cells) & (p >= (index + 1) / cells)  # cells · p was rounded: 0.29 · 100 < 29
     index -= p < index / cells
-    return np.asarray(index / cells if end == "left" else (index + 0.5) / cells)
+    return _announcement(index, cells, end)
+
+
+def announcements(cells: int, end: End) -> FloatArray:
+    """What is announced for each cell, in order."""
+    return _announcement(np.arange(cells, dtype=np.float64), cells, end)
+
+
+def announcing_error(cells: int, end: End) -> float:
+    """The most by which announcing moves a value: 1/m, or half of it with middles."""
+    return (1.0 if end == "left" else 0.5) / cells
 
 
 def cells_for(horizon: int) -> int:
@@ -35,7 +47,9 @@ def cells_for(horizon: int) -> int:
 
 
 def checked_end(end: End) -> End:
-    """The end, or a refusal."""
-    if end not in ("left", "middle"):
-        raise ValueError(f'end must be "left" or "middle", not {end!r}.')
-    return end
+    """What is announced for a cell: "left" or "middle"."""
+    return checked_choice("end", end, get_args(End))
+
+
+def _announcement(index: FloatArray, cells: int, end: End) -> FloatArray:
+    return np.asarray(index / cells if end == "left" else (index + 0.5) / cells)

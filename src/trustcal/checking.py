@@ -122,10 +122,13 @@ def checked_fraction(name: str, value: object, remedy: str = "") -> float:
     return checked_number(name, value, 0, 1, remedy=remedy)
 
 
-def checked_eps(eps: object) -> float:
-    """A distance to calibration in (0, 1], as a float."""
+def checked_eps(eps: object, most: float = 1.0, statement: str = "") -> float:
+    """A distance to calibration in (0, most] as a float; `statement` is what needs it to be at most that."""
     remedy = "A predictor at distance 0 is calibrated and needs no noise; trustcal.dtc measures the distance."
-    return checked_number("eps", eps, 0, 1, "(]", remedy, "be a distance to calibration in (0, 1]")
+    number = checked_number("eps", eps, 0, 1, "(]", remedy, "be a distance to calibration in (0, 1]")
+    if number > most:
+        raise ValueError(f"{statement} needs eps ≤ {most:.6g}, but eps is {eps!r}.")
+    return number
 
 
 def checked_confidence(confidence: object) -> float:

@@ -26,11 +26,11 @@ from typing import Any, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.checking import checked_predictions
 from trustcal.decisions import DecisionProblem
 from trustcal.guarantees import Bound, noise_of_kind
 from trustcal.inference import dtc_upper_bound
 from trustcal.noise import Noise, Target
-from trustcal.noise.mechanism import checked_predictions
 from trustcal.predictor import Predictor
 
 try:

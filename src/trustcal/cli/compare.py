@@ -38,9 +38,9 @@ def add_command(commands: Commands) -> None:
 def _compare(options: argparse.Namespace) -> int:
     from rich.console import Console
 
+    from trustcal.checking import checked_seed
     from trustcal.reading import read_payoff, reading
     from trustcal.report.terminal.comparison import show
-    from trustcal.smoothing.draws import checked_seed
 
     seed = checked_seed(options.seed)
     problem = None if options.payoff is None else read_payoff(options.payoff)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,9 +34,10 @@ def add_command(commands: Commands) -> None:
     fix.add_argument("--eps", metavar="auto|VALUE", default="auto", help="distance to calibration (auto: measured)")
     fix.add_argument(
         "--noise",
-        choices=("best", "uniform", "laplace", "gaussian", "rounding", "paper"),
+        metavar="KIND",
+        choices=_NoiseKinds(),
         default="best",
-        help="the kind of noise (best: the one with the smallest guarantee)",
+        help="the kind of noise, one of %(choices)s (default: best, the one with the smallest guarantee)",
     )
     fix.add_argument(
         "--target",
@@ -48,6 +50,15 @@ def add_command(commands: Commands) -> None:
     fix.add_argument("--into", metavar="COLUMN", help="the name of the new column (the old one with _safe)")
     fix.add_argument("--seed", metavar="N", type=int, help="the same seed gives the same bytes (a fresh one, reported)")
     fix.set_defaults(run=_fix)
+
+
+class _NoiseKinds:
+    """The kinds of noise, read when they are needed: listing them loads numpy."""
+
+    def __iter__(self) -> Iterator[str]:
+        from trustcal.guarantees import noise_kinds
+
+        return iter(noise_kinds())
 
 
 def _fix(options: argparse.Namespace) -> int:

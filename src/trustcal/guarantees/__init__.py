@@ -31,7 +31,7 @@ from trustcal.guarantees.batch import (
     total_variation_paper,
 )
 from trustcal.guarantees.bound import Bound
-from trustcal.guarantees.choice import FAMILIES, NoiseChoice, best_noise, choices, noise_of_kind
+from trustcal.guarantees.choice import NoiseChoice, best_noise, choices, noise_kinds, noise_of_kind
 from trustcal.guarantees.lipschitz import LipschitzVerdict, bias_is_lipschitz, lipschitz_ece, lipschitz_ece_smcal
 from trustcal.guarantees.lower import (
     lower_batch_decision_loss,
@@ -50,7 +50,6 @@ from trustcal.guarantees.online import online_cdl, online_cdl_paper, online_ece,
 from trustcal.guarantees.overview import BoundTable, bounds
 
 __all__ = [
-    "FAMILIES",
     "Bound",
     "BoundTable",
     "LipschitzVerdict",
@@ -83,6 +82,7 @@ __all__ = [
     "lower_online_ece_paper",
     "lower_per_prediction_cdl",
     "lower_per_prediction_ece",
+    "noise_kinds",
     "noise_of_kind",
     "online_cdl",
     "online_cdl_paper",

@@ -7,46 +7,13 @@ ones with a dot are the paper's.  A function ending in _paper says what the pape
 
 from __future__ import annotations
 
-from math import e, exp, pi, sqrt, tanh
+from math import exp, pi, sqrt, tanh
 from typing import Final
 
-from trustcal.checking import as_number, refuse_other
-from trustcal.guarantees.bound import Bound, Quantity, fraction
-from trustcal.noise import (
-    ClampedGaussian,
-    ClampedLaplace,
-    Noise,
-    RandomRounding,
-    Target,
-    TruncatedGaussian,
-    TruncatedLaplace,
-    UniformNoise,
-)
-from trustcal.noise.mechanism import checked_noise, checked_target, distance_to_calibration
-
-_K_CAVEAT = ", with K at the prediction 0, the worst one in every numerical check"
-_OMEGA = 0.27846454276107379510935873902299
-"""W(1/e), Lambert's function: for truncated Laplace noise K ≤ 2·W(1/e)·scale (worst prediction 0)."""
-_KAPPA = 0.339942414959807323
-"""2·max x·Φ(−x): for clamped Gaussian noise K ≤ κ·scale."""
-
-_PER_ROOT: Final[dict[type[Noise], dict[Target, tuple[float, bool]]]] = {
-    UniformNoise: {"ece": (sqrt(2), True), "cdl": (1.0, True), "decision_loss": (sqrt(0.5), True)},
-    ClampedLaplace: {"ece": (2.0, True), "cdl": (2 / sqrt(e), True), "decision_loss": (sqrt(2 / e), True)},
-    ClampedGaussian: {
-        "ece": (2 * sqrt(2 / pi), True),
-        "cdl": (2 * sqrt(2 * _KAPPA / sqrt(2 * pi)), True),
-        "decision_loss": (2 * sqrt(_KAPPA / sqrt(2 * pi)), True),
-    },
-    RandomRounding: {"ece": (2.0, True), "cdl": (2.0, True), "decision_loss": (sqrt(2), True)},
-    TruncatedLaplace: {
-        "ece": (2.0, True),
-        "cdl": (2 * sqrt(2 * _OMEGA), False),
-        "decision_loss": (2 * sqrt(_OMEGA), False),
-    },
-    TruncatedGaussian: {"ece": (2 * sqrt(2 / pi), True)},
-}
-"""The constant c of the guarantee c·√eps at the best parameter, and whether it is proved for every eps."""
+from trustcal.checking import as_number, checked_eps, checked_fraction, refuse_other
+from trustcal.guarantees.bound import Bound, Quantity
+from trustcal.noise import Noise, Target
+from trustcal.noise.mechanism import checked_noise, checked_target
 
 _QUANTITY: Final[dict[Target, Quantity]] = {"ece": "ECE", "cdl": "CDL", "decision_loss": "decision loss"}
 
@@ -58,7 +25,7 @@ def batch_ece(noise: Noise, eps: float) -> Bound:
     >>> print(batch_ece(UniformNoise.for_distance(0.0002, "ece"), 0.0002))
     ECE ≤ 0.02 (Theorem 13, sharpening Theorem 3.1)
     """
-    value = checked_noise(noise).displacement().value + 2 * slope(noise) * distance_to_calibration(eps)
+    value = checked_noise(noise).displacement().value + 2 * noise.proved_tv_slope() * checked_eps(eps)
     return Bound("ECE", value, "Theorem 13, sharpening Theorem 3.1", True)
 
 
@@ -69,7 +36,7 @@ def batch_decision_loss(noise: Noise, eps: float) -> Bound:
     >>> print(batch_decision_loss(UniformNoise.for_distance(0.0002), 0.0002))
     decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1)
     """
-    value = checked_noise(noise).decision_displacement() + slope(noise) * distance_to_calibration(eps)
+    value = checked_noise(noise).decision_displacement() + noise.proved_tv_slope() * checked_eps(eps)
     return _by_k("decision loss", noise, value, "Theorem 14, sharpening Theorem 3.1")
 
 
@@ -80,7 +47,7 @@ def batch_cdl(noise: Noise, eps: float) -> Bound:
     >>> print(batch_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001))
     CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
     """
-    value = checked_noise(noise).decision_displacement() + 2 * slope(noise) * distance_to_calibration(eps)
+    value = checked_noise(noise).decision_displacement() + 2 * noise.proved_tv_slope() * checked_eps(eps)
     return _by_k("CDL", noise, value, "Theorem 15, sharpening Theorem 3.1")
 
 
@@ -127,7 +94,7 @@ def batch_laplace_paper(eps: float) -> Bound:
     >>> print(batch_laplace_paper(0.001))
     decision loss ≤ 0.268328 (Lemma 3.4)
     """
-    return Bound("decision loss", 6 * sqrt(2 * distance_to_calibration(eps)), "Lemma 3.4", True)
+    return Bound("decision loss", 6 * sqrt(2 * checked_eps(eps)), "Lemma 3.4", True)
 
 
 def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss") -> Bound:
@@ -140,11 +107,11 @@ def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss"
     ECE ≤ 0.2 (Theorem 17)
     """
     refuse_other("family", family, type, "a class of noises, such as UniformNoise")
-    if checked_target(target) not in _PER_ROOT.get(family, {}):
+    constant = getattr(getattr(family, "per_root", None), checked_target(target), None)
+    if constant is None:
         raise ValueError(f"no constant is known for {family.__name__} and {target}; use batch_{target} with a noise.")
-    constant, proved = _PER_ROOT[family][target]
-    caveat = "" if proved else _K_CAVEAT
-    return Bound(_QUANTITY[target], constant * sqrt(distance_to_calibration(eps)), f"Theorem 17{caveat}", proved)
+    caveat = "" if target == "ece" else family.caveat  # the displacement is proved for every noise
+    return Bound(_QUANTITY[target], constant * sqrt(checked_eps(eps)), _with_caveat("Theorem 17", caveat), not caveat)
 
 
 def batch_ece_smcal(noise: Noise, smcal: float) -> Bound:
@@ -154,7 +121,7 @@ def batch_ece_smcal(noise: Noise, smcal: float) -> Bound:
     >>> print(batch_ece_smcal(UniformNoise(0.02), 0.0001))
     ECE ≤ 0.015 (Theorem 16)
     """
-    value = checked_noise(noise).displacement().value + max(1.0, 2 * slope(noise)) * fraction("smcal", smcal)
+    value = checked_noise(noise).displacement().value + _smcal_cost(noise, smcal)
     return Bound("ECE", value, "Theorem 16", True)
 
 
@@ -165,7 +132,7 @@ def batch_cdl_smcal(noise: Noise, smcal: float) -> Bound:
     >>> print(batch_cdl_smcal(UniformNoise(0.02), 0.0001))
     CDL ≤ 0.015 (Theorem 16)
     """
-    value = checked_noise(noise).decision_displacement() + 2 * max(1.0, 2 * slope(noise)) * fraction("smcal", smcal)
+    value = checked_noise(noise).decision_displacement() + 2 * _smcal_cost(noise, smcal)
     return _by_k("CDL", noise, value, "Theorem 16")
 
 
@@ -176,9 +143,12 @@ def batch_ece_split(noise: Noise, nearby_ece: float, nearby_distance: float) -> 
     >>> print(batch_ece_split(RandomRounding.for_distance(0.0001, "ece"), 0.01, 0.0001))       # η + 2√δ
     ECE ≤ 0.03 (Theorem 16)
     """
-    eta, distance = fraction("nearby_ece", nearby_ece), fraction("nearby_distance", nearby_distance)
+    eta, distance = checked_fraction("nearby_ece", nearby_ece), checked_fraction("nearby_distance", nearby_distance)
     return Bound(
-        "ECE", eta + checked_noise(noise).displacement().value + 2 * slope(noise) * distance, "Theorem 16", True
+        "ECE",
+        eta + checked_noise(noise).displacement().value + 2 * noise.proved_tv_slope() * distance,
+        "Theorem 16",
+        True,
     )
 
 
@@ -190,7 +160,7 @@ def smece_dtc(eps: float) -> Bound:
     >>> print(smece_dtc(0.01))
     smECE ≤ 0.0944642 (Theorem 24)
     """
-    distance = distance_to_calibration(eps)
+    distance = checked_eps(eps)
     return Bound("smECE", (distance + sqrt(distance**2 + 4 * sqrt(2 / pi) * distance)) / 2, "Theorem 24", True)
 
 
@@ -201,7 +171,7 @@ def total_variation_paper(gamma: float, delta: float, eps: float) -> Bound:
     TV ≤ 0.181269 (Lemma A.2)
     """
     _refuse_negative(gamma)
-    return Bound("TV", 1 - exp(-gamma * distance_to_calibration(eps)) + fraction("delta", delta), "Lemma A.2", True)
+    return Bound("TV", 1 - exp(-gamma * checked_eps(eps)) + checked_fraction("delta", delta), "Lemma A.2", True)
 
 
 def total_variation(gamma: float, delta: float, eps: float) -> Bound:
@@ -211,27 +181,20 @@ def total_variation(gamma: float, delta: float, eps: float) -> Bound:
     TV ≤ 0.099668 (Theorem 18, sharpening Lemma A.2)
     """
     _refuse_negative(gamma)
-    value = fraction("delta", delta) + (1 - delta) * tanh(gamma * distance_to_calibration(eps) / 2)
+    value = checked_fraction("delta", delta) + (1 - delta) * tanh(gamma * checked_eps(eps) / 2)
     return Bound("TV", value, "Theorem 18, sharpening Lemma A.2", True)
 
 
-def slope(noise: Noise) -> float:
-    """L, or a proved bound on it: for truncated Gaussian noise the exact slope is known numerically only.
-
-    >>> slope(TruncatedLaplace(0.25)), slope(TruncatedGaussian(0.25)) >= TruncatedGaussian(0.25).tv_slope()
-    (2.0, True)
-    """
-    return 1 / (sqrt(2 * pi) * noise.scale) if isinstance(noise, TruncatedGaussian) else noise.tv_slope()
-
-
-def k_is_proved(noise: Noise) -> bool:
-    """Whether `decision_displacement` is proved; for truncated noise its worst prediction is known numerically only."""
-    return not isinstance(noise, TruncatedLaplace | TruncatedGaussian)
+def _smcal_cost(noise: Noise, smcal: float) -> float:
+    return max(1.0, 2 * noise.proved_tv_slope()) * checked_fraction("smcal", smcal)
 
 
 def _by_k(quantity: Quantity, noise: Noise, value: float, source: str) -> Bound:
-    proved = k_is_proved(noise)
-    return Bound(quantity, value, source if proved else source + _K_CAVEAT, proved)
+    return Bound(quantity, value, _with_caveat(source, noise.caveat), not noise.caveat)
+
+
+def _with_caveat(source: str, caveat: str) -> str:
+    return f"{source}, {caveat}" if caveat else source
 
 
 def _by_privacy(quantity: Quantity, gamma: float, delta: float, value: float, source: str) -> Bound:

@@ -1,13 +1,10 @@
-"""What a guarantee is: a number with a statement attached; and the checks of what callers pass."""
+"""What a guarantee is: a number with a theorem attached."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
 from typing import Literal, final
-
-from trustcal.checking import as_number
-from trustcal.noise.mechanism import distance_to_calibration
 
 Quantity = Literal[
     "ECE", "CDL", "decision loss", "swap regret", "smECE", "TV", "DTC", "smCal", "U-calibration", "Brier regret"
@@ -42,20 +39,6 @@ class Bound:
         vacuous = ", which is vacuous" if self.vacuous else ""
         caveat = "" if self.proved else "; not proved"
         return f"{self.quantity} {self.side} {self.value:.6g}{vacuous} ({self.source}{caveat})"
-
-
-def within(eps: float, most: float, statement: str) -> float:
-    """eps as a float in (0, most], where a statement needs that, or a refusal."""
-    if distance_to_calibration(eps) > most:
-        raise ValueError(f"{statement} needs eps ≤ {most:.6g}, but eps is {eps!r}.")
-    return float(eps)
-
-
-def fraction(name: str, value: float) -> float:
-    """A number in [0, 1], or a refusal."""
-    if not 0 <= as_number(value) <= 1:
-        raise ValueError(f"{name} must lie in [0, 1], not {value!r}.")
-    return float(value)
 
 
 def root_gap(eps: float) -> float:

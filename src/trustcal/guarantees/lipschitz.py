@@ -12,7 +12,8 @@ from typing import final
 
 import numpy as np
 
-from trustcal.guarantees.bound import Bound, fraction
+from trustcal.checking import checked_fraction
+from trustcal.guarantees.bound import Bound
 from trustcal.predictor import Predictor, as_predictor
 
 _ROUNDING = 1e-15
@@ -50,7 +51,7 @@ def lipschitz_ece(dtc: float) -> Bound:
     >>> print(lipschitz_ece(0.005))
     ECE ≤ 0.1 (Theorem 23, for 1-Lipschitz bias)
     """
-    return Bound("ECE", sqrt(2 * fraction("dtc", dtc)), "Theorem 23, for 1-Lipschitz bias", True)
+    return Bound("ECE", sqrt(2 * checked_fraction("dtc", dtc)), "Theorem 23, for 1-Lipschitz bias", True)
 
 
 def lipschitz_ece_smcal(smcal: float) -> Bound:
@@ -59,7 +60,7 @@ def lipschitz_ece_smcal(smcal: float) -> Bound:
     >>> print(lipschitz_ece_smcal(0.01))
     ECE ≤ 0.1 (Theorem 23, for 1-Lipschitz bias)
     """
-    return Bound("ECE", sqrt(fraction("smcal", smcal)), "Theorem 23, for 1-Lipschitz bias", True)
+    return Bound("ECE", sqrt(checked_fraction("smcal", smcal)), "Theorem 23, for 1-Lipschitz bias", True)
 
 
 def bias_is_lipschitz(q: Predictor) -> LipschitzVerdict:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-from trustcal.guarantees.bound import Bound, root_gap, within
-from trustcal.noise.mechanism import distance_to_calibration
+from trustcal.checking import checked_eps
+from trustcal.guarantees.bound import Bound, root_gap
 
 PAPER_ONLINE_LIMIT = 1 - sqrt(3) / 2
 """The paper's two sequences have outcomes with frequencies in [0, 1], at distance eps, up to here."""
@@ -23,7 +23,7 @@ def lower_batch_decision_loss(eps: float) -> Bound:
     >>> print(lower_batch_decision_loss(0.01))
     decision loss ≥ 0.0658872 (Theorem 20, sharpening Theorem 3.5)
     """
-    known = min(distance_to_calibration(eps), 0.25)
+    known = min(checked_eps(eps), 0.25)
     value = known / (root_gap(known) + known)  # the same number without cancellation
     return Bound("decision loss", value, "Theorem 20, sharpening Theorem 3.5", True, "≥")
 
@@ -34,7 +34,7 @@ def lower_batch_decision_loss_paper(eps: float) -> Bound:
     >>> print(lower_batch_decision_loss_paper(0.01))
     decision loss ≥ 0.05 (Theorem 3.5)
     """
-    return Bound("decision loss", sqrt(within(eps, 0.25, "Theorem 3.5")) / 2, "Theorem 3.5", True, "≥")
+    return Bound("decision loss", sqrt(checked_eps(eps, 0.25, "Theorem 3.5")) / 2, "Theorem 3.5", True, "≥")
 
 
 def lower_per_prediction_cdl(eps: float) -> Bound:
@@ -45,7 +45,7 @@ def lower_per_prediction_cdl(eps: float) -> Bound:
     >>> print(lower_per_prediction_cdl(0.02))
     CDL ≥ 0.1 (Section 13 on Corollary 3.6, the leading term only; not proved)
     """
-    value = sqrt(within(eps, 1 / 8, "the lower bound per prediction") / 2)
+    value = sqrt(checked_eps(eps, 1 / 8, "the lower bound per prediction") / 2)
     return Bound("CDL", value, "Section 13 on Corollary 3.6, the leading term only", False, "≥")
 
 
@@ -55,7 +55,7 @@ def lower_per_prediction_ece(eps: float) -> Bound:
     >>> print(lower_per_prediction_ece(0.02))
     ECE ≥ 0.2 (Section 13 on Corollary 3.6, a sketch; not proved)
     """
-    value = sqrt(2 * within(eps, 1 / 8, "the lower bound per prediction"))
+    value = sqrt(2 * checked_eps(eps, 1 / 8, "the lower bound per prediction"))
     return Bound("ECE", value, "Section 13 on Corollary 3.6, a sketch", False, "≥")
 
 
@@ -65,7 +65,7 @@ def lower_online_ece_paper(eps: float) -> Bound:
     >>> print(lower_online_ece_paper(0.01))
     ECE ≥ 0.0175 (Theorem 4.4)
     """
-    known = within(eps, PAPER_ONLINE_LIMIT, "Theorem 4.4")
+    known = checked_eps(eps, PAPER_ONLINE_LIMIT, "Theorem 4.4")
     return Bound("ECE", sqrt(known) / 8 + known / 2, "Theorem 4.4", True, "≥")
 
 
@@ -77,7 +77,7 @@ def lower_online_cdl_paper(eps: float) -> Bound:
     >>> print(lower_online_cdl_paper(0.01))
     CDL ≥ 0.0175 (Theorem 4.4, by the sequences of Theorem 21 instead of its own)
     """
-    known = within(eps, PAPER_ONLINE_LIMIT, "Theorem 4.4")
+    known = checked_eps(eps, PAPER_ONLINE_LIMIT, "Theorem 4.4")
     source = "Theorem 4.4, by the sequences of Theorem 21 instead of its own"
     return Bound("CDL", sqrt(known) / 8 + known / 2, source, True, "≥")
 
@@ -88,7 +88,7 @@ def lower_online_cdl_step(eps: float) -> Bound:
     >>> print(lower_online_cdl_step(0.01))
     CDL ≥ 0.0152174 (Theorem 4.4, its last step corrected)
     """
-    known = within(eps, PAPER_ONLINE_LIMIT, "Theorem 4.4")
+    known = checked_eps(eps, PAPER_ONLINE_LIMIT, "Theorem 4.4")
     s = sqrt(known)
     return Bound("CDL", (s + 4 * known) / (8 + 12 * s), "Theorem 4.4, its last step corrected", True, "≥")
 
@@ -101,7 +101,7 @@ def lower_online_cdl_game(eps: float) -> Bound:
     >>> print(lower_online_cdl_game(0.01))
     CDL ≥ 0.0152315 (Theorem 22, correcting Theorem 4.4)
     """
-    known = within(eps, PAPER_ONLINE_LIMIT, "Theorem 4.4")
+    known = checked_eps(eps, PAPER_ONLINE_LIMIT, "Theorem 4.4")
     s = sqrt(known)
     a, b = 0.5 + s / 2 - known, 0.5 + s + known
     value = (s / 2 + 2 * known) / (2 * (sqrt(a) + sqrt(b)) ** 2)
@@ -138,5 +138,5 @@ def lower_decision_maker(eps: float) -> Bound:
 
 
 def _improved_pair(eps: float) -> float:
-    known = min(distance_to_calibration(eps), 1 / 12)
+    known = min(checked_eps(eps), 1 / 12)
     return (known + root_gap(known)) / 4

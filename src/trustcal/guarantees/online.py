@@ -6,14 +6,14 @@ before the output is drawn; otherwise the adversary may adapt.  eps bounds the d
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import sqrt
 
-from trustcal.cells import End, cells_for, checked_end
-from trustcal.checking import checked_cells, checked_count
-from trustcal.guarantees.batch import k_is_proved, slope, total_variation_paper
+from trustcal.cells import End, announcing_error, cells_for, checked_end
+from trustcal.checking import checked_cells, checked_count, checked_eps
+from trustcal.guarantees.batch import total_variation_paper
 from trustcal.guarantees.bound import Bound
-from trustcal.noise import Noise, RandomRounding
-from trustcal.noise.mechanism import checked_noise, distance_to_calibration
+from trustcal.noise import Noise
+from trustcal.noise.mechanism import checked_noise
 
 
 def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
@@ -30,7 +30,7 @@ def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     ECE ≤ 0.035 (Theorem 19, sharpening Theorem 4.1)
     """
     moved, variance = _discretisation(noise, checked_count("horizon", horizon), cells, end)
-    value = noise.displacement().value + 2 * slope(noise) * distance_to_calibration(eps) + moved + sqrt(variance)
+    value = noise.displacement().value + 2 * noise.proved_tv_slope() * checked_eps(eps) + moved + sqrt(variance)
     return Bound("ECE", value, "Theorem 19, sharpening Theorem 4.1", True)
 
 
@@ -45,8 +45,8 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     CDL ≤ 0.0441421 (Theorem 19, correcting Corollary 4.2)
     """
     moved, variance = _discretisation(noise, checked_count("horizon", horizon), cells, end)
-    spread = noise.decision_displacement() if k_is_proved(noise) else 2 * noise.displacement().value
-    value = spread + 2 * slope(noise) * distance_to_calibration(eps) + 2 * moved + sqrt(2 * variance)
+    spread = noise.decision_displacement() if not noise.caveat else 2 * noise.displacement().value
+    value = spread + 2 * noise.proved_tv_slope() * checked_eps(eps) + 2 * moved + sqrt(2 * variance)
     return Bound("CDL", value, "Theorem 19, correcting Corollary 4.2", True)
 
 
@@ -81,9 +81,11 @@ def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> 
     number of values."""
     checked_end(end)
     checked_noise(noise)
-    if isinstance(noise, RandomRounding):
+    values = noise.grid_size()
+    if values is not None:
         if cells is not None:
             raise ValueError(f"{noise} rounds to a grid of its own: leave cells out, or use another noise.")
-        return 0.0, (ceil(noise.cells) + 1) / (2 * horizon)
+        atoms = noise.atoms(0.5).mass.shape[-1]  # the variances of their indicators add up to at most 1 − 1/atoms
+        return 0.0, values * (1 - 1 / atoms) / horizon
     m = cells_for(horizon) if cells is None else checked_cells(cells)
-    return (1 if end == "left" else 0.5) / m, m / horizon
+    return announcing_error(m, end), m / horizon

@@ -12,12 +12,15 @@ how fast its law changes with them (`tv_slope`).
 (0.1, array([0.202, 0.79 ]))
 """
 
-from trustcal.noise.clamped import ClampedGaussian, ClampedLaplace, UniformNoise
+from trustcal.noise.gaussian import ClampedGaussian, TruncatedGaussian
+from trustcal.noise.laplace import ClampedLaplace, TruncatedLaplace
 from trustcal.noise.mechanism import Atoms, Displacement, Noise, Target
 from trustcal.noise.rounding import RandomRounding
-from trustcal.noise.truncated import TruncatedGaussian, TruncatedLaplace
+from trustcal.noise.table import NOISES
+from trustcal.noise.uniform import UniformNoise
 
 __all__ = [
+    "NOISES",
     "Atoms",
     "ClampedGaussian",
     "ClampedLaplace",

@@ -1,16 +1,28 @@
-"""What every noise has: the interface, the checks of what callers pass, and the sampler."""
+"""What every noise has: its law, its sampler, the distribution of predictions after it, and its proved constants."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import sqrt
-from typing import Literal, NamedTuple, Self, final, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import as_number, as_numbers, generator, refuse, refuse_other, unit_numbers
+from trustcal.checking import (
+    as_number,
+    checked_choice,
+    checked_eps,
+    checked_places,
+    checked_predictions,
+    generator,
+    refuse_other,
+    unit_numbers,
+)
+
+if TYPE_CHECKING:
+    from trustcal.noise.density import Density
 
 FloatArray = NDArray[np.float64]
 Target = Literal["ece", "cdl", "decision_loss"]
@@ -22,7 +34,7 @@ _BLOCK = 16384
 @final
 @dataclass(frozen=True)
 class Displacement:
-    """The largest mean distance E|M(q) − q| that a noise moves a prediction, and a prediction that it moves so far."""
+    """The largest mean distance E|M(q) − q| that a noise moves a prediction, and a prediction where it is reached."""
 
     value: float
     at: float
@@ -35,27 +47,61 @@ class Atoms(NamedTuple):
     mass: FloatArray
 
 
+class PerTarget(NamedTuple):
+    """A number for each target."""
+
+    ece: float | None = None
+    cdl: float | None = None
+    decision_loss: float | None = None
+
+
+@dataclass(frozen=True)
 class Noise(ABC):
     """A random map M of predictions to predictions (the paper's mechanism, Section 2).
 
-    Notation, used throughout: M(q) is the noised prediction, X = M(q) − q.  Predictions and places are numbers or
-    arrays, which broadcast as in numpy; answers have the broadcast shape.
+    Notation: M(q) is the noised prediction, X = M(q) − q. Predictions and places are numbers or arrays, which broadcast
+    as in numpy; answers have the broadcast shape.
+
+    A new noise is a frozen dataclass in a file of its own, whose fields are positive parameters, and an entry in
+    `trustcal.noise.NOISES`. It defines the abstract methods, and overrides the others where it knows better.
     """
+
+    kind: ClassVar[str | None]
+    """Its name on the command line and in `noise_of_kind`; None for noise that is chosen by its class only."""
+    title: ClassVar[str]
+    """Its name in tables."""
+    per_root: ClassVar[PerTarget] = PerTarget()
+    """The c in its guarantee c·√eps at the best parameter, for every eps (Theorem 17); None where it is not known."""
+    caveat: ClassVar[str] = ""
+    """What `decision_displacement` assumes without a proof; empty if it is proved."""
+    largest: ClassVar[float] = 1e100
+    """The largest value of its parameters."""
+
+    def __post_init__(self) -> None:
+        # The limits leave room for squares and for arithmetic in two doubles.
+        for parameter in fields(self):
+            value = getattr(self, parameter.name)
+            if not 1e-100 <= as_number(value) <= self.largest:
+                raise ValueError(
+                    f"{parameter.name} must be a positive, finite number (between 1e-100 and {self.largest:.3g}), "
+                    f"not {value!r}. For noise that suits a distance to calibration use for_distance(eps)."
+                )
+            object.__setattr__(self, parameter.name, float(value))
 
     def density(self, x: ArrayLike, q: ArrayLike) -> FloatArray:
         """The density of the continuous part of M(q) at x; 0 outside [0, 1].  O(1) per value."""
-        place, prediction = _places(x), checked_predictions(q)
+        place, prediction = checked_places(x), checked_predictions(q)
         inside = (place >= 0) & (place <= 1)
         return _number(np.where(inside, self._density(np.clip(place, 0, 1), prediction), 0.0))
 
     def cdf(self, x: ArrayLike, q: ArrayLike) -> FloatArray:
         """Pr[M(q) ≤ x].  O(1) per value."""
-        place, prediction = _places(x), checked_predictions(q)
+        place, prediction = checked_places(x), checked_predictions(q)
         below, above = place < 0, place >= 1
         return _number(np.where(below, 0.0, np.where(above, 1.0, self._cdf(np.clip(place, 0, 1), prediction))))
 
     def atoms(self, q: ArrayLike) -> Atoms:
-        """The atoms of M(q), where there are any.  O(1) per value."""
+        """The atoms of M(q), if there are any.  O(1) per value."""
         return self._atoms(checked_predictions(q))
 
     def quantile(self, u: ArrayLike, q: ArrayLike) -> FloatArray:
@@ -65,7 +111,7 @@ class Noise(ABC):
     def sample(self, q: ArrayLike, rng: np.random.Generator | int | None = None) -> FloatArray:
         """One draw of M(q) for each q, by inverting the distribution function at one uniform number each.
 
-        The same generator state gives the same draws, however many are asked for at a time.  O(1) per value.
+        The same generator state gives the same draws, however many are drawn at a time.  O(1) per value.
         """
         prediction = checked_predictions(q)
         random = generator(rng)
@@ -86,12 +132,19 @@ class Noise(ABC):
 
     @abstractmethod
     def displacement(self) -> Displacement:
-        """The largest E|M(q) − q| over predictions, and where: the ECE of a calibrated predictor is at most this
-        after noise (Lemma 3.2), with equality for the constant predictor there.  O(1)."""
+        """The largest E|M(q) − q| over predictions, and where it is reached.
+
+        The ECE of a calibrated predictor is at most this after noise (Lemma 3.2), with equality for the constant
+        predictor there.  O(1).
+        """
 
     @abstractmethod
     def tv_slope(self) -> float:
         """The least L with TV(M(b), M(q)) ≤ L·|b − q| for all b and q.  O(1)."""
+
+    def proved_tv_slope(self) -> float:
+        """L, or a proved upper bound on it where `tv_slope` is known numerically only."""
+        return self.tv_slope()
 
     @abstractmethod
     def decision_displacement(self) -> float:
@@ -108,18 +161,37 @@ class Noise(ABC):
 
             Pr[M(q) ∈ I] ≤ exp(γ|q − q'|)·Pr[M(q') ∈ I] + δ   for all q, q' and I
 
-        A ValueError says where no γ is large enough.
+        Raises a ValueError where no γ is large enough.
         """
 
     @classmethod
     @abstractmethod
     def for_distance(cls, eps: float, target: Target = "decision_loss") -> Self:
-        """The noise that guarantees most for predictors within eps of calibration.  What it minimises:
+        """The noise with the smallest guarantee for predictors within eps of calibration.  What it minimises:
 
             ECE ≤ displacement + 2·slope·eps,   CDL ≤ K + 2·slope·eps,   decision loss ≤ K + slope·eps
 
-        or, where that is simpler and for small eps the same, these with the noise's law on the whole line.
+        or, where that is simpler and the same for small eps, these for the noise on the whole line.
         """
+
+    def grid_size(self) -> int | None:
+        """The number of values of M over all predictions; None if there is no finite grid."""
+        return None
+
+    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
+        """The densities of noised predictions, for sorted predictions p and rows of weights: mass, and mass with y = 1.
+
+        Raises a ValueError for noise whose law after noise is known on a grid only.
+        """
+        del p, weights
+        raise ValueError(f"the law after {self!r} is known on a grid only: use smooth(q, noise, cells=…).")
+
+    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
+        """The mass of noised predictions between neighbouring edges, for sorted p and each row of weights.
+
+        The edges run from 0 to 1; any atoms of the noise must be at 0 and 1.  O(n·edges) unless overridden.
+        """
+        return masses_by_cdf(self, p, weights, edges, 1.0)
 
     @abstractmethod
     def _density(self, x: FloatArray, q: FloatArray) -> FloatArray:
@@ -143,69 +215,37 @@ class Noise(ABC):
         """The total variation distance where b ≤ q."""
 
 
-def positive(name: str, value: float, most: float = 1e100) -> float:
-    """The parameter of a noise as a float, or a refusal.
-
-    The limits leave room for squares and for arithmetic in two doubles.
-    """
-    if not 1e-100 <= as_number(value) <= most:
-        raise ValueError(
-            f"{name} must be a positive, finite number (between 1e-100 and {most:.3g}), not {value!r}. "
-            "For noise that suits a distance to calibration use for_distance(eps)."
-        )
-    return float(value)
-
-
-def distance_to_calibration(eps: float) -> float:
-    """eps as a float in (0, 1], or a refusal."""
-    if not 0 < as_number(eps) <= 1:
-        raise ValueError(
-            f"eps must be a distance to calibration in (0, 1], not {eps!r}. "
-            "A predictor at distance 0 is calibrated and needs no noise; trustcal.dtc measures the distance."
-        )
-    return float(eps)
-
-
-def checked_target(target: Target) -> Target:
-    """The target, or a refusal."""
-    if target not in get_args(Target):
-        raise ValueError(
-            f"target must be one of {', '.join(map(repr, get_args(Target)))}, not {target!r}. "
-            "It names the error whose guarantee the noise should minimise."
-        )
-    return target
+def masses_by_cdf(noise: Noise, p: FloatArray, weights: FloatArray, edges: FloatArray, reach: float) -> FloatArray:
+    """The masses between edges, by differences of the distribution function, which is 0 or 1 beyond `reach`."""
+    below = np.zeros((2, len(edges)))
+    below[:, -1] = weights.sum(axis=1)
+    for low in range(1, len(edges) - 1, 32):
+        inner = edges[low : min(low + 32, len(edges) - 1)]
+        near, far = np.searchsorted(p, inner[0] - reach), np.searchsorted(p, inner[-1] + reach, side="right")
+        here = below[:, low : low + len(inner)]
+        here += weights[:, :near].sum(axis=1)[:, None]
+        for first in range(near, far, 1024):
+            some = slice(first, min(first + 1024, far))
+            here += weights[:, some] @ noise.cdf(inner, p[some, None])
+    return np.diff(below, axis=1)
 
 
 def optimal(eps: float, target: Target, *, ece: float, cdl: float, decision_loss: float) -> float:
     """The optimal parameter for a target, given it for each target in units of √eps."""
     per_root = {"ece": ece, "cdl": cdl, "decision_loss": decision_loss}
-    return per_root[checked_target(target)] * sqrt(distance_to_calibration(eps))
+    return per_root[checked_target(target)] * sqrt(checked_eps(eps))
+
+
+def checked_target(target: Target) -> Target:
+    """The error whose guarantee is minimised."""
+    meaning = "It names the error whose guarantee the noise should minimise."
+    return checked_choice("target", target, get_args(Target), meaning)
 
 
 def checked_noise(noise: Noise) -> Noise:
-    """The noise, or a refusal."""
+    """A noise; anything else raises."""
     refuse_other("noise", noise, Noise, "a trustcal noise, such as UniformNoise(0.1)")
     return noise
-
-
-def checked_predictions(q: ArrayLike) -> FloatArray:
-    """Predictions as float64, or a refusal."""
-    prediction = as_numbers(q, "predictions")
-    if not (prediction.min(initial=1) >= 0 and prediction.max(initial=0) <= 1):  # NaN compares false
-        refuse(
-            ~((prediction >= 0) & (prediction <= 1)).ravel(),
-            prediction.ravel(),
-            "predictions must be probabilities in [0, 1]",
-            "divide percentages by 100; turn scores or logits into probabilities first",
-        )
-    return prediction
-
-
-def _places(x: ArrayLike) -> FloatArray:
-    """Where a law is asked about, infinities included, or a refusal."""
-    place = as_numbers(x, "places")
-    refuse(np.isnan(place).ravel(), place.ravel(), "places must not be NaN")
-    return place
 
 
 def _number(values: FloatArray) -> FloatArray:

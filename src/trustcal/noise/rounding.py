@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import ceil, sqrt
 from typing import Self, final
 
 import numpy as np
 
 from trustcal.noise.exact import product
-from trustcal.noise.mechanism import Atoms, Displacement, FloatArray, Noise, Target, optimal, positive
+from trustcal.noise.mechanism import Atoms, Displacement, FloatArray, Noise, PerTarget, Target, optimal
 from trustcal.noise.privacy import zero_or_none
 
 
@@ -31,8 +31,10 @@ class RandomRounding(Noise):
 
     cells: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "cells", positive("cells", self.cells, most=2.0**52))
+    kind = "rounding"
+    title = "random rounding"
+    per_root = PerTarget(ece=2.0, cdl=2.0, decision_loss=sqrt(2))
+    largest = 2.0**52
 
     @classmethod
     def for_distance(cls, eps: float, target: Target = "decision_loss") -> Self:
@@ -59,6 +61,10 @@ class RandomRounding(Noise):
     def privacy(self, delta: float = 0.0) -> float:
         """No γ: predictions in different cells share at most one grid point, and 0 always stays 0."""
         return zero_or_none(self, delta)
+
+    def grid_size(self) -> int:
+        """⌈N⌉ + 1."""
+        return ceil(self.cells) + 1
 
     def _cell(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The integer and the fractional part of q·N; of the exact product, since with many cells rounding it first

@@ -8,7 +8,7 @@ import numpy as np
 
 from trustcal.paper import claims_section_2, claims_section_3, claims_section_4
 from trustcal.paper.claim import Claim
-from trustcal.smoothing.draws import checked_seed
+from trustcal.checking import checked_seed
 
 _CLAIMS = (*claims_section_2.CLAIMS, *claims_section_3.CLAIMS, *claims_section_4.CLAIMS)
 

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, final
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.cells import cells_for
-from trustcal.guarantees import (
-    Bound,
-    NoiseChoice,
-    batch_cdl_paper,
-    batch_decision_loss_paper,
-    batch_ece_paper,
-    best_noise,
-    noise_of_kind,
-    online_cdl,
-    online_ece,
-)
+from trustcal.guarantees import NoiseChoice, noise_of_kind
 from trustcal.measures.decision import cdl, ece
 from trustcal.measures.pooling import pooled
 from trustcal.measures.scores import auc, brier
 from trustcal.measures.transport import dtc_witness
-from trustcal.noise import Noise, RandomRounding, Target, TruncatedLaplace
+from trustcal.noise import Noise, Target
 from trustcal.predictor import Predictor
 from trustcal.reading import count_rows, read
 from trustcal.reading.faults import FaultError
@@ -36,14 +25,6 @@ from trustcal.rewriting.passage import Progress
 from trustcal.rewriting.rewriting import rewrite
 from trustcal.smoothing import OnlineSmoother, perturb, smooth
 from trustcal.smoothing.draws import seed_from
-
-Family = Literal["best", "uniform", "laplace", "gaussian", "rounding", "paper"]
-
-_PAPER: Final[dict[Target, Callable[[Noise, float], Bound]]] = {
-    "ece": batch_ece_paper,
-    "cdl": batch_cdl_paper,
-    "decision_loss": batch_decision_loss_paper,
-}
 
 
 @final
@@ -90,7 +71,7 @@ def fix_file(
     prediction: str,
     outcome: str | None = None,
     eps: float | None = None,
-    noise: Family = "best",
+    noise: str = "best",
     target: Target = "cdl",
     online: bool = False,
     seed: int | None = None,
@@ -124,9 +105,9 @@ def fix_file(
             "without outcomes the distance to calibration cannot be measured: name the column of outcomes, or give eps."
         )
     rows = count_rows(source) if online else 0
-    choice = _choice(distance, noise, target, rows if online else None)
+    choice = noise_of_kind(noise, distance, target, rows if online else None)
     secret = seed_from(seed)
-    cells = cells_for(rows) if online and not isinstance(choice.noise, RandomRounding) else None
+    cells = cells_for(rows) if online and choice.noise.grid_size() is None else None
     if online:
         smoother = OnlineSmoother(choice.noise, cells=cells, rng=secret)
         draw = partial(_next_rounds, smoother)
@@ -177,18 +158,6 @@ def _measured_distance(q: Predictor) -> float:
     if distance <= 0:
         raise ValueError("these predictions are calibrated on their rows: there is nothing to fix.")
     return min(1.0, distance)
-
-
-def _choice(eps: float, noise: Family, target: Target, horizon: int | None) -> NoiseChoice:
-    best = best_noise(eps, target, horizon)
-    if noise == "best":
-        return best
-    if noise == "paper":
-        laplace = TruncatedLaplace.paper(eps)
-        if horizon is None:
-            return NoiseChoice(laplace, _PAPER[target](laplace, eps), best.lower)
-        return NoiseChoice(laplace, (online_ece if target == "ece" else online_cdl)(laplace, eps, horizon), best.lower)
-    return noise_of_kind(noise, eps, target, horizon)
 
 
 def _drawn(noise: Noise, seed: int, q: NDArray[np.float64], ids: NDArray[np.generic]) -> NDArray[np.float64]:

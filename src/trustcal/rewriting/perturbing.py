@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from trustcal.checking import checked_seed
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import checked_noise
 from trustcal.reading.columns import place_of
@@ -34,7 +35,6 @@ from trustcal.rewriting.drawing import (
     polars_ids,
     polars_numbers,
 )
-from trustcal.smoothing.draws import checked_seed
 
 Frame = TypeVar("Frame")
 

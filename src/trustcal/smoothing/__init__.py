@@ -12,9 +12,8 @@ for uniform noise, however many values and cells there are.
 """
 
 from trustcal.smoothing.draws import perturb
-from trustcal.smoothing.grid import smooth
 from trustcal.smoothing.online import OnlineSmoother
-from trustcal.smoothing.smoothed import SmoothedPredictor
+from trustcal.smoothing.smoothed import SmoothedPredictor, smooth
 from trustcal.smoothing.worst import WorstReference, worst_reference
 
 __all__ = ["OnlineSmoother", "SmoothedPredictor", "WorstReference", "perturb", "smooth", "worst_reference"]

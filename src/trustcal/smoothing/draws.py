@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.checking import checked_predictions, checked_seed
 from trustcal.noise import Noise
-from trustcal.noise.mechanism import checked_noise, checked_predictions
+from trustcal.noise.mechanism import checked_noise
 
 FloatArray = NDArray[np.float64]
 WordArray = NDArray[np.uint64]
@@ -106,10 +107,3 @@ def seed_from(rng: np.random.Generator | int | None) -> int:
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(0, 2**64, dtype=np.uint64))
     return checked_seed(rng)
-
-
-def checked_seed(seed: object) -> int:
-    """The seed as an integer, or a refusal."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-        raise ValueError(f"a seed must be an integer from 0 to 2**64 − 1, not {seed!r}.")
-    return int(seed)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
 from typing import Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import trustcal.noise
 from trustcal.cells import End, announced, cells_for, checked_end
-from trustcal.checking import checked_cells, checked_count
-from trustcal.noise import Noise, RandomRounding
-from trustcal.noise.mechanism import checked_noise, checked_predictions
-from trustcal.smoothing.draws import blocks, checked_seed, seed_from, uniforms
+from trustcal.checking import checked_cells, checked_count, checked_predictions, checked_seed
+from trustcal.noise import Noise
+from trustcal.noise.mechanism import checked_noise
+from trustcal.noise.table import described, revived
+from trustcal.smoothing.draws import blocks, seed_from, uniforms
 from trustcal.states import damage_refused, loaded, saved
 
 FloatArray = NDArray[np.float64]
@@ -52,7 +51,7 @@ class OnlineSmoother:
         self.end = checked_end(end)
         if horizon is not None and cells is not None:
             raise ValueError("give horizon= or cells=, not both: the horizon T means ⌈T^(1/3)⌉ cells.")
-        if horizon is None and cells is None and not isinstance(noise, RandomRounding):
+        if horizon is None and cells is None and noise.grid_size() is None:
             raise ValueError("give horizon= (how many predictions will come) or cells=: the output must be on a grid.")
         self.cells: int | None = None if cells is None else checked_cells(cells)
         if horizon is not None:
@@ -84,7 +83,7 @@ class OnlineSmoother:
     def to_json(self) -> str:
         """The state, from which `from_json` continues to the same bits."""
         fields = {"cells": self.cells, "end": self.end, "seed": self.seed, "rounds": self.rounds}
-        return saved("OnlineSmoother", _STATE_VERSION, {"noise": _described(self.noise), **fields})
+        return saved("OnlineSmoother", _STATE_VERSION, {"noise": described(self.noise), **fields})
 
     @classmethod
     @damage_refused()
@@ -98,7 +97,7 @@ class OnlineSmoother:
         True
         """
         state = loaded(text, "OnlineSmoother", _STATE_VERSION, ("noise", "cells", "end", "seed", "rounds"))
-        own = _revived(state["noise"])
+        own = revived(state["noise"])
         if noise is not None and noise != own:
             raise ValueError(
                 f"the state belongs to {own!r}, not to {noise!r}. Start a new OnlineSmoother for another noise."
@@ -106,20 +105,3 @@ class OnlineSmoother:
         smoother = cls(own, cells=state["cells"], end=state["end"], rng=checked_seed(state["seed"]))
         smoother.rounds = checked_count("rounds", state["rounds"], least=0)
         return smoother
-
-
-def _described(noise: Noise) -> dict[str, object]:
-    assert is_dataclass(noise)
-    return {"name": type(noise).__name__, **asdict(noise)}
-
-
-def _revived(described: object) -> Noise:
-    """The noise that a state describes, or a refusal."""
-    parameters = dict(described) if isinstance(described, dict) else {}
-    kind = getattr(trustcal.noise, str(parameters.pop("name", None)), None)
-    if not (isinstance(kind, type) and issubclass(kind, Noise)):
-        raise ValueError(f"the state is of a noise that this version of trustcal does not have: {described!r}.")
-    try:
-        return kind(**parameters)
-    except TypeError:
-        raise ValueError(f"the state's noise has parameters that do not fit it: {described!r}.") from None

@@ -1,17 +1,13 @@
-"""SmoothedPredictor: the exact law of a predictor after noise, without a grid, and its ECE, loss profile and CDL.
+"""The exact law of a predictor after noise: on a grid a `Predictor`, without one a `SmoothedPredictor`.
 
-The noised prediction p has, on [0, 1], the densities W of p and V of p together with y = 1, and for clamped noise atoms
-at 0 and 1.  [0, 1] is cut into pieces on which the posterior p_hat = V/W is monotone:
-
-    uniform     W and V are constant between the points q ± width
-    Laplace     W and V are two exponentials each between neighbouring q, so p_hat is a logistic curve there
-    Gaussian    pieces end where V'W − VW' changes sign, found on a grid of an eighth of the scale
+With W the density of the noised prediction p and V that of p together with y = 1, cut into pieces on which the
+posterior p_hat = V/W is monotone (`trustcal.noise.density`):
 
     ECE    = ∫ |p·W − V| dp                             by the roots of p·W − V
     R(μ)   = ∫ (V − μW)⁺ dp − ∫_{p > μ} (V − μW) dp     whole pieces by running sums, those that cross μ by a root
     CDL    = 2·cav R(1/2)                               by a chord search with a certificate
 
-(atoms come on top).  The search: the first integral is convex in μ and the second has a second derivative of at most
+and the same for atoms.  The search: the first integral is convex in μ and the second has a second derivative of at most
 2W + μW' − V' ≤ K, so that between two thresholds at distance h, R exceeds its chord by at most K·h²/8.  Thresholds are
 added in the middle of every gap where R might exceed the line over 1/2 by more than 1e-13.
 """
@@ -20,29 +16,65 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import unit_numbers
+from trustcal.cells import End, announcements, announcing_error, checked_end
+from trustcal.checking import checked_cells, unit_numbers
 from trustcal.decisions.envelope import bridge, over_half
-from trustcal.noise import (
-    ClampedGaussian,
-    ClampedLaplace,
-    Noise,
-    TruncatedGaussian,
-    TruncatedLaplace,
-    UniformNoise,
-)
-from trustcal.predictor import Predictor
-from trustcal.smoothing.bells import Bells
-from trustcal.smoothing.density import Density, Exponentials, Steps
+from trustcal.noise import Noise, RandomRounding
+from trustcal.noise.density import Density
+from trustcal.noise.mechanism import checked_noise
+from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
 
 _TOLERANCE = 1e-13
 _MOST_THRESHOLDS = 100_000
+
+
+@overload
+def smooth(q: Predictor, noise: RandomRounding, cells: int | None = None, end: End = "left") -> Predictor: ...
+@overload
+def smooth(q: Predictor, noise: Noise, cells: int, end: End = "left") -> Predictor: ...
+@overload
+def smooth(q: Predictor, noise: Noise, cells: None = None, end: End = "left") -> Predictor | SmoothedPredictor: ...
+def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "left") -> Predictor | SmoothedPredictor:
+    """The exact law of the noised predictor (the algorithm of Section 3; with cells, on the grid of Section 4).
+
+        Pr[output in cell i, y] = Σ_k Pr[p[k], y]·Pr[M(p[k]) in cell i],   cell i = [i/cells, (i+1)/cells)
+
+    The last cell is closed; a cell is announced as its left end (the paper's choice) or its middle.  Without cells the
+    answer is a `SmoothedPredictor`, except after `RandomRounding`, whose output is on a finite grid already.  `moved`
+    is an upper bound here: the mean distance that the noise moves predictions, and a cell (or half of it) for the grid.
+
+    >>> from trustcal.noise import UniformNoise
+    >>> q = Predictor([0.25, 0.75], [0.5, 0.5], [0.0, 0.5])
+    >>> on_grid = smooth(q, UniformNoise(0.5), cells=4)
+    >>> on_grid.p, on_grid.mass, on_grid.positive
+    (array([0.  , 0.25, 0.5 , 0.75]), array([0.25, 0.25, 0.25, 0.25]), array([0.   , 0.125, 0.125, 0.25 ]))
+
+    O(n + cells) for Laplace and uniform noise, after a merge; O(n + cells/scale) at most for Gaussian noise.
+    """
+    q = as_predictor(q)
+    checked_noise(noise)
+    checked_end(end)
+    if cells is not None:
+        cells = checked_cells(cells)
+    moved = float(noise.mean_displacement(q.p) @ q.mass)
+    if noise.grid_size() is not None:
+        rounded = _rounded(q, noise, moved)
+        if cells is None:
+            return rounded
+        coarse = rounded.on_grid(cells, end)
+        return _law(coarse.p, coarse.mass - coarse.positive, coarse.positive, q, moved + coarse.moved)
+    if cells is None:
+        return SmoothedPredictor(q, noise)
+    split = np.stack([q.mass - q.positive, q.positive])
+    negative, positive = noise.bin_masses(q.p, split, np.arange(cells + 1) / cells)
+    return _law(announcements(cells, end), negative, positive, q, moved + announcing_error(cells, end))
 
 
 @final
@@ -94,22 +126,11 @@ class SmoothedPredictor:
 
     @cached_property
     def _density(self) -> Density:
-        return density_after(self.q, self.noise)
+        return self.noise.density_after(self.q.p, np.stack([self.q.mass, self.q.positive]))
 
     @cached_property
     def _worst(self) -> tuple[float, tuple[float, float]]:
         return _bridge(self._density)
-
-
-def density_after(q: Predictor, noise: Noise) -> Density:
-    """W and V of a predictor after noise, or a refusal where the noise has no density."""
-    if isinstance(noise, UniformNoise):
-        return Steps(q, noise)
-    if isinstance(noise, (TruncatedLaplace, ClampedLaplace)):
-        return Exponentials(q, noise)
-    if isinstance(noise, (TruncatedGaussian, ClampedGaussian)):
-        return Bells(q, noise)
-    raise ValueError(f"the law after {noise!r} is known on a grid only: use smooth(q, noise, cells=…).")
 
 
 def _bridge(density: Density) -> tuple[float, tuple[float, float]]:
@@ -147,3 +168,26 @@ def _highest_chord(x: FloatArray, r: FloatArray) -> tuple[float, float, tuple[fl
     steepest = float(((r[middle] - r[left]) / (0.5 - x[left])).min())
     flattest = float(((r[right] - r[middle]) / (x[right] - 0.5)).max())
     return float(r[middle]), (steepest + flattest) / 2, (0.5, 0.5)
+
+
+def _law(p: FloatArray, negative: FloatArray, positive: FloatArray, q: Predictor, moved: float) -> Predictor:
+    """The law on p with these masses, scaled to keep the masses of the two outcomes to the last bit or so."""
+    total = q.mass.sum()
+    masses = []
+    for found, kept in ((negative, (q.mass - q.positive).sum()), (positive, q.positive.sum())):
+        found = np.maximum(found, 0.0)
+        some = found.sum()  # 0 also where the mass is so small that parts of it are 0
+        masses.append(found * (kept / total / some) if some > 0 else found)
+    return Predictor(
+        p, masses[0] + masses[1], masses[1], rows=q.rows, effective_rows=q.effective_rows, moved=min(1.0, moved)
+    )
+
+
+def _rounded(q: Predictor, noise: Noise, moved: float) -> Predictor:
+    """Each value splits in two; the grid points are merged."""
+    at, share = noise.atoms(q.p)
+    p, index = np.unique(at.ravel(), return_inverse=True)
+    law = np.zeros((2, len(p)))
+    for y, mass in enumerate((q.mass - q.positive, q.positive)):
+        law[y] = np.bincount(index, (mass[:, None] * share).ravel(), minlength=len(p))
+    return _law(p, law[0], law[1], q, moved)

@@ -20,13 +20,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.checking import checked_eps
 from trustcal.decisions import DecisionProblem
 from trustcal.measures.transport import Coupling
-from trustcal.noise import Noise, RandomRounding
-from trustcal.noise.mechanism import distance_to_calibration
+from trustcal.noise import Noise
 from trustcal.predictor import Predictor
 from trustcal.smoothing.references import BestReference, References
-from trustcal.smoothing.smoothed import density_after
 
 FloatArray = NDArray[np.float64]
 
@@ -82,7 +81,7 @@ def worst_reference(q: Predictor, noise: Noise, eps: float) -> WorstReference:
 
     Some 20 to 200 linear programs in 2n·(n + 5) unknowns, a few milliseconds each; for up to 12 values.
     """
-    distance_to_calibration(eps)
+    checked_eps(eps)
     if len(q) > _MOST_VALUES:
         raise ValueError(
             f"the worst reference is found by linear programs for up to {_MOST_VALUES} prediction values, not "
@@ -133,9 +132,9 @@ class _Search:
         the gap; for random rounding 0, since the function is linear between atoms.
         """
         mu = np.unique(np.concatenate([[0.0, 0.5, 1.0], self.q.p, *self.noise.quantile(_LEVELS[:, None], self.q.p)]))
-        if isinstance(self.noise, RandomRounding):
-            return mu, 0.0
-        density = density_after(self.q, self.noise)
+        if self.noise.grid_size() is not None:
+            return np.union1d(mu, self.noise.atoms(self.q.p).at), 0.0
+        density = self.noise.density_after(self.q.p, np.stack([self.q.mass, self.q.positive]))
         while True:
             left, right = mu[:-1], mu[1:]
             mass = np.diff(self.noise.cdf(mu[:, None], self.q.p), axis=0) @ self.q.mass

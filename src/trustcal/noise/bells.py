@@ -1,4 +1,4 @@
-"""W and V after Gaussian noise (see smoothed.py): sums of bells, whose roots are found on a grid.
+"""W and V after Gaussian noise (see density.py): sums of bells, whose roots are found on a grid.
 
 All of these are sums over predictions q, of functions of q that are analytic at the scale σ of the noise.  In a cell
 of width σ/2 the polynomial through 12 Chebyshev nodes is off a bell f by at most 2·max|f^(12)|·(σ/8)^12/12!, which is
@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trustcal.noise import ClampedGaussian, TruncatedGaussian
-from trustcal.predictor import Predictor
+from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
 from trustcal.rows import run_starts
-from trustcal.smoothing.density import Density, ratio
 
-FloatArray = NDArray[np.float64]
-IndexArray = NDArray[np.intp]
+if TYPE_CHECKING:
+    from trustcal.noise.gaussian import ClampedGaussian, TruncatedGaussian
+
 _NODES = 12
 
 
@@ -29,14 +27,14 @@ _NODES = 12
 class Bells(Density):
     """Gaussian noise: sums over all values within reach, by Φ and φ."""
 
-    def __init__(self, q: Predictor, noise: TruncatedGaussian | ClampedGaussian) -> None:
-        super().__init__(q, noise)
+    def __init__(self, p: FloatArray, weights: FloatArray, noise: TruncatedGaussian | ClampedGaussian) -> None:
+        super().__init__(p, weights, noise.atoms(p).mass)
         self.noise, self.scale = noise, noise.scale
-        self.places, self.weights = condensed(q.p, self.weights, self.scale)
+        self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
         step = self.scale / 8
-        if len(q) * 161 < 1 / step:
-            nodes = (q.p[:, None] + step * np.arange(-80, 81)).ravel()
+        if len(p) * 161 < 1 / step:
+            nodes = (p[:, None] + step * np.arange(-80, 81)).ravel()
         else:
             nodes = np.linspace(0, 1, max(16, int(np.ceil(1 / step))) + 1)
         self.nodes = np.unique(np.concatenate([[0.0, 1.0], nodes[(nodes > 0) & (nodes < 1)]]))

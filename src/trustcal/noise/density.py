@@ -1,0 +1,108 @@
+"""W and V, the densities of noised predictions and of those with y = 1, on pieces of [0, 1].
+
+The noised prediction p has, on [0, 1], the densities W of p and V of p together with y = 1, and for clamped noise atoms
+at 0 and 1.  [0, 1] is cut into pieces on which the posterior p_hat = V/W is monotone, as each noise knows best:
+
+    uniform     W and V are constant between the points q ± width
+    Laplace     W and V are two exponentials each between neighbouring q, so p_hat is a logistic curve there
+    Gaussian    pieces end where V'W − VW' changes sign, found on a grid of an eighth of the scale
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trustcal.kernels.decay import running_pairs
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.intp]
+
+
+class Density(ABC):
+    """W and V on pieces of [0, 1], in each of which p_hat is monotone."""
+
+    edges: FloatArray
+    mass: FloatArray
+    """Pieces in columns, the two rows being ∫ W and ∫ V."""
+    ends: FloatArray
+    """p_hat at the left and the right end of each piece."""
+
+    def __init__(self, p: FloatArray, weights: FloatArray, atoms: FloatArray) -> None:
+        self.p, self.weights = p, weights
+        self.atoms = (weights @ atoms).T if atoms.shape[-1] else np.zeros((2, 2))
+        """Rows: the atoms at 0 and 1; columns: mass, positive."""
+
+    def regret(self, mu: FloatArray) -> FloatArray:
+        """R at each threshold."""
+        (zero, zero_1), (one, one_1) = self.atoms
+        found = np.maximum(zero_1 - mu * zero, 0.0) + np.maximum(mu * one - one_1, 0.0)
+        low, high, order, (mass, positive) = self._by_posterior
+        first = np.searchsorted(low[order], mu)
+        above = self.above(mu)
+        found += (positive[first] - mu * mass[first]) - (above[1] - mu * above[0])
+        if (low < high).any():
+            pairs = [np.flatnonzero((low < threshold) & (high > threshold)) for threshold in mu]
+            piece = np.concatenate([*pairs, []]).astype(np.intp)
+            which = np.repeat(np.arange(len(mu)), [len(pair) for pair in pairs])
+            found += np.bincount(which, self.partly(piece, mu[which]), minlength=len(mu))
+        return np.asarray(np.maximum(found, 0.0))
+
+    def away(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """How far the nearest prediction lies from each interval; 0 if inside."""
+        first = np.searchsorted(self.p, left)
+        below = left - np.append(-np.inf, self.p)[first]
+        above = np.append(self.p, np.inf)[first] - right
+        return np.asarray(np.maximum(np.minimum(below, above), 0.0))
+
+    @cached_property
+    def _by_posterior(self) -> tuple[FloatArray, FloatArray, IndexArray, FloatArray]:
+        """The least and the largest p_hat of each piece, the order of the least, and masses from each place upwards."""
+        low, high = self.ends.min(axis=0), self.ends.max(axis=0)
+        order = np.argsort(low)
+        return low, high, order, _upwards(self.mass[:, order])
+
+    @cached_property
+    def tails(self) -> FloatArray:
+        """∫ W and ∫ V from the left end of each piece upwards; the last entry is 0."""
+        return _upwards(self.mass)
+
+    def piece_of(self, x: FloatArray) -> IndexArray:
+        """The piece in which each x lies."""
+        return np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.edges) - 2)
+
+    @abstractmethod
+    def absolute_bias(self) -> float:
+        """∫ |p·W − V| dp."""
+
+    @abstractmethod
+    def above(self, mu: FloatArray) -> FloatArray:
+        """∫ W and ∫ V over p > μ."""
+
+    @abstractmethod
+    def partly(self, piece: IndexArray, mu: FloatArray) -> FloatArray:
+        """∫ (V − μW)⁺ over pieces in which p_hat crosses μ."""
+
+    @abstractmethod
+    def thresholds(self) -> FloatArray:
+        """Where the search begins; `curvature` may be used between these."""
+
+    @abstractmethod
+    def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """At least the largest 2W + μW' − V' between two thresholds."""
+
+
+def ratio(densities: FloatArray) -> FloatArray:
+    """V/W, where there is any density."""
+    posterior = np.zeros(densities.shape[1])
+    np.divide(densities[1], densities[0], out=posterior, where=densities[0] > 0)
+    return posterior
+
+
+def _upwards(mass: FloatArray) -> FloatArray:
+    """Both rows summed from each place upwards; the last entry is 0."""
+    pairs = running_pairs.on(mass.shape[1])
+    return np.stack([np.add(*pairs(row[::-1]))[::-1] for row in mass])

@@ -1,0 +1,271 @@
+"""Laplace noise, clamped to [0, 1] or truncated (conditioned on [0, 1]): the paper's choice, with pure privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import e, log, sqrt
+from typing import Self, final
+
+import numpy as np
+import scipy  # loads scipy.special, which is slow to import, when it is first named
+
+from trustcal.checking import checked_eps
+from trustcal.kernels.decay import absolute_area, decayed
+from trustcal.noise.clamped import ClampedNoise
+from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
+from trustcal.noise.exact import exponential
+from trustcal.noise.mechanism import PerTarget, Target, optimal
+from trustcal.noise.truncated import TruncatedNoise, optimal_scale
+
+_OMEGA = 0.27846454276107379510935873902299
+"""W(1/e), Lambert's function: for truncated Laplace noise K ≤ 2·W(1/e)·scale (worst prediction 0)."""
+
+
+@final
+@dataclass(frozen=True)
+class ClampedLaplace(ClampedNoise):
+    """Laplace noise clamped to [0, 1]: M(q) = clip(q + Y, 0, 1), Y of density exp(−|y|/scale)/(2·scale).
+
+    >>> noise = ClampedLaplace(0.25)
+    >>> float(noise.cdf(0, 0)), noise.tv_slope(), noise.privacy()
+    (0.5, 2.0, 4.0)
+    """
+
+    scale: float
+
+    kind = "laplace"
+    title = "Laplace noise, clamped"
+    per_root = PerTarget(ece=2.0, cdl=2 / sqrt(e), decision_loss=sqrt(2 / e))
+
+    @classmethod
+    def for_distance(cls, eps: float, target: Target = "decision_loss") -> Self:
+        """The scale that minimises s + eps/s (ECE), s/e + eps/s (CDL) or s/e + eps/(2s) (decision loss)."""
+        return cls(optimal(eps, target, ece=1.0, cdl=sqrt(e), decision_loss=sqrt(e / 2)))
+
+    def tv_slope(self) -> float:
+        """1/(2·scale)."""
+        return 0.5 / self.scale
+
+    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
+        """Two exponentials between neighbouring values."""
+        return Exponentials(p, weights, self)
+
+    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
+        """By two sweeps.  O(n + bins), after a merge."""
+        return _bin_masses(self, p, weights, edges)
+
+    def _tv(self, b: FloatArray, q: FloatArray) -> FloatArray:
+        return np.asarray(-np.expm1((b - q) / (2 * self.scale)))
+
+    def _tail(self, y: FloatArray) -> FloatArray:
+        half = 0.5 * np.exp(-np.abs(y) / self.scale)
+        return np.where(y < 0, 1 - half, half)
+
+    def _log_tail(self, y: FloatArray) -> FloatArray:
+        return np.where(y < 0, np.log1p(-0.5 * np.exp(-np.abs(y) / self.scale)), -y / self.scale - log(2))
+
+    def _hazard_at_1(self) -> float:
+        return 1 / self.scale
+
+    def _line_density(self, x: FloatArray, q: FloatArray) -> FloatArray:
+        return exponential(x, q, self.scale) / (2 * self.scale)
+
+    def _line_quantile(self, u: FloatArray) -> FloatArray:
+        d = 2 * u - 1
+        with np.errstate(divide="ignore"):  # u = 0 and u = 1 are infinitely far out
+            return np.copysign(self.scale * np.log1p(-np.abs(d)), d)
+
+    def _mean_excess(self, a: FloatArray) -> FloatArray:
+        return np.asarray(-0.5 * self.scale * np.expm1(-a / self.scale))
+
+    def _tipping_point(self) -> float:
+        return self.scale
+
+
+@final
+@dataclass(frozen=True)
+class TruncatedLaplace(TruncatedNoise):
+    """Laplace noise conditioned on [0, 1] (Lemma 3.4), with scale = −1/ln τ for the paper's rate τ.
+
+        density of M(q) at x = exp(−|x − q|/s) / (s·(2 − exp(−q/s) − exp(−(1 − q)/s)))
+
+    >>> noise = TruncatedLaplace(0.1)
+    >>> round(float(noise.density(0.2, 0.3)), 6), round(float(noise.tv(0.1, 0.2)), 6), noise.tv_slope(), noise.privacy()
+    (1.887238, 0.377224, 5.0, 20.0)
+    >>> noise.displacement().at, round(noise.displacement().value, 6)
+    (0.0, 0.099955)
+    """
+
+    scale: float
+
+    kind = None
+    title = "Laplace noise, truncated"
+    per_root = PerTarget(ece=2.0, cdl=2 * sqrt(2 * _OMEGA), decision_loss=2 * sqrt(_OMEGA))
+
+    @classmethod
+    def paper(cls, eps: float) -> Self:
+        """The paper's choice τ = exp(−√(1/(2eps))) (Lemma 3.4), that is scale √(2eps).
+
+        >>> TruncatedLaplace.paper(0.02)
+        TruncatedLaplace(scale=0.2)
+        """
+        return cls(sqrt(2 * checked_eps(eps)))
+
+    @classmethod
+    def for_distance(cls, eps: float, target: Target = "decision_loss") -> Self:
+        """The scale that minimises s + eps/s (ECE), K(s) + eps/s (CDL) or K(s) + eps/(2s) (decision loss).
+
+        For CDL and decision loss, among scales from √eps/4 to 4√eps: beyond, noise leaves next to nothing.
+
+        >>> noise = TruncatedLaplace.for_distance(1e-4)
+        >>> round(noise.decision_displacement() + noise.tv_slope() * 1e-4, 5)        # tends to √(2/e)·√eps
+        0.00863
+        """
+        return cls(optimal_scale(cls, eps, target))
+
+    def tv_slope(self) -> float:
+        """1/(2·scale), reached at q = 1/2."""
+        return 0.5 / self.scale
+
+    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
+        """Two exponentials between neighbouring values."""
+        return Exponentials(p, weights, self)
+
+    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
+        """By two sweeps.  O(n + bins), after a merge."""
+        return _bin_masses(self, p, weights, edges)
+
+    def _normaliser(self, q: FloatArray) -> FloatArray:
+        """2 − exp(−q/s) − exp(−(1 − q)/s) = 2·Pr[0 ≤ q + Y ≤ 1]."""
+        return np.asarray(-(np.expm1(-q / self.scale) + np.expm1((q - 1) / self.scale)))
+
+    def _density(self, x: FloatArray, q: FloatArray) -> FloatArray:
+        return exponential(x, q, self.scale) / (self.scale * self._normaliser(q))
+
+    def _cdf(self, x: FloatArray, q: FloatArray) -> FloatArray:
+        away = -np.abs(x - q) / self.scale
+        before = -np.exp(away) * np.expm1(-x / self.scale)
+        past = -(np.expm1(-q / self.scale) + np.expm1(away))
+        return np.where(x < q, before, past) / self._normaliser(q)
+
+    def _log_cdf(self, x: FloatArray, q: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):  # Pr[M(q) ≤ 0] = 0
+            before = np.log(-np.expm1(-x / self.scale)) - np.abs(q - x) / self.scale - np.log(self._normaliser(q))
+            return np.where(x < q, before, np.log(self._cdf(x, q)))
+
+    def _quantile(self, u: FloatArray, q: FloatArray) -> FloatArray:
+        below = np.expm1(-q / self.scale)
+        d = below - u * (below + np.expm1((q - 1) / self.scale))
+        with np.errstate(divide="ignore"):  # for q ≫ scale, u = 0 asks for a place infinitely far out
+            return np.asarray(np.clip(q + np.copysign(self.scale * np.log1p(-np.abs(d)), d), 0, 1))
+
+    def _mean_displacement(self, q: FloatArray) -> FloatArray:
+        # gammainc(2, a) = 1 − (1 + a)·exp(−a), without its cancellation
+        left, right = (scipy.special.gammainc(2, side / self.scale) for side in (q, 1 - q))
+        return np.asarray(self.scale * (left + right) / self._normaliser(q))
+
+    def _above(self, mu: float) -> float:
+        tail = np.exp(-mu / self.scale) * np.expm1((mu - 1) / self.scale)
+        return float(tail / np.expm1(-1 / self.scale))
+
+    def _crossing(self, b: FloatArray, q: FloatArray) -> FloatArray:
+        return np.asarray((b + q) / 2 + self.scale / 2 * np.log(self._normaliser(q) / self._normaliser(b)))
+
+    def _steepest_log_density(self) -> float:
+        return 2 / self.scale  # at q = 0, for x < q
+
+
+@final
+class Exponentials(Density):
+    """Laplace noise: on piece i, at the distance t from its left end and u from its right,
+
+        W = left[i, 0]·exp(−t/s) + right[i, 0]·exp(−u/s),   V = left[i, 1]·exp(−t/s) + right[i, 1]·exp(−u/s)
+
+    and p_hat is a logistic curve between their ratios.
+    """
+
+    def __init__(self, p: FloatArray, weights: FloatArray, noise: TruncatedLaplace | ClampedLaplace) -> None:
+        super().__init__(p, weights, noise.atoms(p).mass)
+        self.scale = noise.scale
+        self.edges = np.union1d(p, [0.0, 1.0])
+        at, peak = np.searchsorted(self.edges, p), noise.density(p, p)
+        self.most = float(self.weights[0] @ peak)
+        self.left, self.right = np.empty((len(self.edges) - 1, 2)), np.empty((len(self.edges) - 1, 2))
+        sweep = decayed.on(len(self.edges))
+        for y in (0, 1):
+            weight = np.zeros(len(self.edges))
+            weight[at] = self.weights[y] * peak
+            self.left[:, y] = sweep(self.edges, weight, self.scale)[:-1]
+            self.right[:, y] = sweep(self.edges[::-1], weight[::-1], self.scale)[-2::-1]
+        gap = np.diff(self.edges)
+        gone, kept = -np.expm1(-gap / self.scale), np.exp(-gap / self.scale)
+        self.mass = self.scale * gone * (self.left + self.right).T
+        starts, stops = self.left + self.right * kept[:, None], self.left * kept[:, None] + self.right
+        self.ends = np.stack([ratio(starts.T), ratio(stops.T)])
+
+    def absolute_bias(self) -> float:
+        """Gap by gap, by at most three roots."""
+        return absolute_area.on(50 * len(self.edges))(self.edges, self.scale, self.left, self.right)
+
+    def above(self, mu: FloatArray) -> FloatArray:
+        """Whole gaps by running sums, and a part of one."""
+        piece = self.piece_of(mu)
+        return self.tails[:, piece + 1] + self._between(piece, mu, self.edges[piece + 1])
+
+    def _between(self, piece: IndexArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        """∫ W and ∫ V from x to y within a piece."""
+        near, far = (x - self.edges[piece]) / self.scale, (self.edges[piece + 1] - y) / self.scale
+        share = self.left[piece].T * np.exp(-near) + self.right[piece].T * np.exp(-far)
+        return np.asarray(-self.scale * np.expm1((x - y) / self.scale) * share)
+
+    def partly(self, piece: IndexArray, mu: FloatArray) -> FloatArray:
+        """The root of V − μW is a logarithm."""
+        left, right = (side[piece, 1] - mu * side[piece, 0] for side in (self.left, self.right))
+        start, stop = self.edges[piece], self.edges[piece + 1]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            root = start + ((stop - start) + self.scale * np.log(-left / right)) / 2
+        falling = left > right
+        root = np.where(np.isnan(root), np.where(falling, stop, start), np.clip(root, start, stop))
+        inside = self._between(piece, np.where(falling, start, root), np.where(falling, root, stop))
+        return np.asarray(np.maximum(inside[1] - mu * inside[0], 0.0))
+
+    def thresholds(self) -> FloatArray:
+        """A grid; R is smooth but for convex kinks."""
+        return np.linspace(0, 1, 65)
+
+    def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """(2 + 1/s)·W, bounded over the gap."""
+        # Each value's density has a slope of at most itself/s, so W grows by at most exp(h/s) over the distance h, and
+        # μW' − V', in which a value's slope is weighted by μ − p_hat of that value, is at most W/s.
+        width, least = (right - left) / self.scale, np.minimum(self._at(left), self._at(right))
+        # Over more than 700 scales W may be 0 in floating point where it is not 0, and its growth says nothing.
+        grown = np.where(width < 700, least * np.exp(np.minimum(width, 700)), np.inf)
+        fallen = self.most * np.exp(-self.away(left, right) / self.scale)
+        return np.asarray((2 + 1 / self.scale) * np.minimum(grown, fallen))
+
+    def _at(self, x: FloatArray) -> FloatArray:
+        """W at x."""
+        piece = self.piece_of(x)
+        near, far = (x - self.edges[piece]) / self.scale, (self.edges[piece + 1] - x) / self.scale
+        return np.asarray(self.left[piece, 0] * np.exp(-near) + self.right[piece, 0] * np.exp(-far))
+
+
+def _bin_masses(
+    noise: TruncatedLaplace | ClampedLaplace, p: FloatArray, weights: FloatArray, edges: FloatArray
+) -> FloatArray:
+    """Between neighbouring values and edges the density is two exponentials, found by a sweep from either side."""
+    places = np.union1d(edges, p)
+    at, first = np.searchsorted(places, p), np.searchsorted(places, edges[:-1])
+    share = -np.expm1(-np.diff(places) / noise.scale) * noise.scale
+    peak, atoms = noise.density(p, p), noise.atoms(p).mass
+    law = np.empty((2, len(edges) - 1))
+    for y in (0, 1):
+        weight = np.zeros(len(places))
+        weight[at] = weights[y] * peak
+        sweep = decayed.on(len(places))
+        left, right = sweep(places, weight, noise.scale), sweep(places[::-1], weight[::-1], noise.scale)[::-1]
+        law[y] = np.add.reduceat(share * (left[:-1] + right[1:]), first)
+        if atoms.shape[1]:
+            law[y, 0] += weights[y] @ atoms[:, 0]
+            law[y, -1] += weights[y] @ atoms[:, 1]
+    return law
