@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from trustcal.checking import checked_seed
 from trustcal.paper import claims_section_2, claims_section_3, claims_section_4
 from trustcal.paper.claim import Claim
-from trustcal.checking import checked_seed
 
 _CLAIMS = (*claims_section_2.CLAIMS, *claims_section_3.CLAIMS, *claims_section_4.CLAIMS)
 
