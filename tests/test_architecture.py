@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,25 +19,25 @@ ROOMS = [
     "kernels",
     "checking",
     "formats",
-    "rows",
-    "tally",
     "writing",
     "states",
-    "noise",
     "cells",
     "laws",
+    "rows",
+    "tally",
     "predictor",
     "decisions",
     "measures",
+    "noise",
     "smoothing",
     "guarantees",
-    "paper",
     "inference",
+    "paper",
     "forecasters",
     "reading",
+    "monitoring",
     "rewriting",
     "estimators",
-    "monitoring",
     "curves",
     "plots",
     "report",
@@ -44,7 +45,7 @@ ROOMS = [
     "auditing",
     "cli",
 ]
-"""From the ground floor up: a room imports only from the rooms before it (and within itself)."""
+"""In this order: a room imports only from rooms before it, and from itself."""
 
 FORBIDDEN = {
     "utils", "helpers", "common", "base", "types", "constants", "config", "exceptions", "validation", "backend",
@@ -109,6 +110,21 @@ def test_nothing_global(module: Path) -> None:
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(PACKAGE)))
 def test_a_module_is_one_idea(module: Path) -> None:
     assert len(module.read_text().splitlines()) <= 330
+
+
+def defined(kind: type[ast.AST]) -> list[tuple[str, Path]]:
+    """The names of all classes or functions, at any depth, with their modules."""
+    return [
+        (node.name, module)
+        for module in MODULES
+        for node in ast.walk(ast.parse(module.read_text()))
+        if isinstance(node, kind) and isinstance(node, ast.ClassDef | ast.FunctionDef)
+    ]
+
+
+def test_no_two_classes_share_a_name() -> None:
+    count = Counter(name for name, _ in defined(ast.ClassDef))
+    assert not {name for name, times in count.items() if times > 1}
 
 
 def loaded_after(code: str) -> set[str]:
