@@ -1,10 +1,10 @@
-"""How many rounds a second does each forecaster play, and how fast does its worst error fall with the horizon?
+"""Rounds per second of each forecaster, and how fast its worst error falls with the horizon.
 
     python -m benchmarks.online                                 # --most 6 --seeds 2
 
-First 10^6 rounds of drifting outcomes, replayed compiled, and 2·10^4 of them one at a time in Python, with the ratio of
-the two and the size of the saved state.  Then slopes over three decades of horizons, beside what is known: against
-outcomes fixed in advance, replayed; and against adversaries who see the law of the announcement, one at a time.
+First 10^6 rounds of drifting outcomes, compiled, and 2·10^4 of them one at a time in Python, with the ratio of the two
+and the size of the saved state.  Then slopes over three decades of horizons, with the known rates: against outcomes
+fixed in advance, and against adversaries that see the distribution of the announcement.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from rich.table import Table
 from benchmarks.timing import seconds
 from trustcal.forecasters import Forecaster
 from trustcal.forecasters.adversaries import drift
-from trustcal.forecasters.arena import run
+from trustcal.forecasters.games import play
 from trustcal.forecasters.presets import preset
+from trustcal.forecasters.rates import result_of
 from trustcal.report.arena import arena_page
 from trustcal.report.terminal.console import plain_text
 
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def speeds(horizon: int) -> Table:
-    table = Table(title=f"Rounds a second, set up for T = {horizon:,}")
+    table = Table(title=f"Rounds per second, set up for T = {horizon:,}")
     for header in ("forecaster", "compiled, M/s", "one at a time, k/s", "ratio", "state, bytes"):
         table.add_column(header, justify="left" if header == "forecaster" else "right")
     y = drift(horizon, 0).outcomes
@@ -84,8 +85,8 @@ def slopes(adversaries: tuple[str, ...], horizons: tuple[int, ...], seeds: int, 
         contestants={name: whole.contestants[name] for name in RATED},
         adversaries={name: whole.adversaries[name] for name in adversaries},
     )
-    games = run(plan, folder)
-    text = plain_text(lambda frame: arena_page(plan, games, ("ece", "cdl", "dtc"), frame), 150)
+    result = result_of(plan, play(plan, folder), ("ece", "cdl", "dtc"))
+    text = plain_text(lambda frame: arena_page(result, frame), 150)
     return f"\nAgainst {', '.join(adversaries)}; {seeds} seeds\n{text}"
 
 

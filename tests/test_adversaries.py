@@ -151,7 +151,7 @@ def test_replay_is_the_same_one_at_a_time() -> None:
         replay.observe(slow[-1], z)
     assert said.tolist() == slow
     assert np.array_equal(y, outcomes)
-    with pytest.raises(ValueError, match="only 2000 outcomes to replay"):
+    with pytest.raises(ValueError, match="all 2000 outcomes have been replayed"):
         replay.choose(forecaster.forecast())
 
 

@@ -17,11 +17,11 @@ import pytest
 
 import trustcal as tc
 from trustcal.cli import arena, main
-from trustcal.forecasters import CalibratedForecaster, sequences
+from trustcal.forecasters import CalibratedForecaster, post_processing
 from trustcal.forecasters.adversaries import duel, walk
-from trustcal.forecasters.arena import Game, Plan, Played, Score, measured, run
+from trustcal.forecasters.games import Game, GameScore, Plan, Played, measured, play
 from trustcal.forecasters.presets import PRESETS, preset, proved
-from trustcal.forecasters.rates import contestants, proved_and_played, rate
+from trustcal.forecasters.rates import contestants, proved_and_played, rate, result_of
 from trustcal.guarantees import Bound
 from trustcal.measures import table
 from trustcal.paper import Sequence
@@ -43,32 +43,34 @@ FEW = part(preset("paper", (40, 80), 2), ("calibrated (Foster)", "elementary", "
 
 def test_a_game_is_what_it_says(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    played = run(FEW, tmp_path, lambda done, total: told.append((done, total)), workers=1)
+    played = play(FEW, tmp_path, lambda done, total: told.append((done, total)), workers=1)
     assert told == [(done, 24) for done in range(25)]
     assert [one.game for one in played] == list(FEW.games())
     one = next(one for one in played if one.game == Game("calibrated (Foster)", "walk", 80, 1))
     said, y = duel(CalibratedForecaster(80, rng=2), walk(80, 3), 80)
     assert one.scores == tuple(measured(said[:many], y[:many]) for many in (20, 40, 80))
     q = tc.Predictor.from_samples(y, said)
-    assert one.scores[-1] == Score(80, tc.ece(q), tc.cdl(q), tc.smcal(q), tc.dtc(q), tc.ucal(q))
+    assert one.scores[-1] == GameScore(
+        80, {"dtc": tc.dtc(q), "smcal": tc.smcal(q), "ece": tc.ece(q), "cdl": tc.cdl(q), "ucal": tc.ucal(q)}
+    )
 
 
 def test_a_finished_game_is_not_played_again(tmp_path: Path) -> None:
-    first = run(FEW, tmp_path, workers=1)
+    first = play(FEW, tmp_path, workers=1)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert len(before) == 24
     told: list[tuple[int, int]] = []
-    assert run(FEW, tmp_path, lambda done, total: told.append((done, total))) == first
+    assert play(FEW, tmp_path, lambda done, total: told.append((done, total))) == first
     assert told == [(24, 24)]
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
-    more = run(replace(FEW, seeds=3), tmp_path, workers=1)
+    more = play(replace(FEW, seeds=3), tmp_path, workers=1)
     assert [one for one in more if one.game.seed < 2] == list(first)
 
 
 SCRIPT = """
 import sys
 from dataclasses import replace
-from trustcal.forecasters.arena import run
+from trustcal.forecasters.games import play
 from trustcal.forecasters.presets import preset
 
 def longer():
@@ -78,7 +80,7 @@ def longer():
     return replace(plan, contestants=some, adversaries=against)
 
 if __name__ == "__main__":
-    run(longer(), sys.argv[1], workers=2)
+    play(longer(), sys.argv[1], workers=2)
 """
 LONGER = part(
     preset("paper", (100, 200), 2), ("elementary + rounding", "decision", "hedging"), ("fair coin", "greedy", "signs")
@@ -113,18 +115,18 @@ def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path) ->
         else:
             pytest.fail("workers outlive the run that was killed")
     assert finished.items() <= {path.name: path.read_bytes() for path in folder.glob("[!.]*.json")}.items()
-    assert run(LONGER, folder, workers=1) == run(LONGER, tmp_path / "undisturbed", workers=1)
+    assert play(LONGER, folder, workers=1) == play(LONGER, tmp_path / "undisturbed", workers=1)
 
 
 def test_a_file_of_another_game_is_refused(tmp_path: Path) -> None:
-    run(FEW, tmp_path, workers=1)
+    play(FEW, tmp_path, workers=1)
     one, other, *_ = FEW.games()
     (tmp_path / one.file).write_text((tmp_path / other.file).read_text())
     with pytest.raises(ValueError, match="is of another game"):
-        run(FEW, tmp_path)
+        play(FEW, tmp_path)
     (tmp_path / one.file).write_text("{")
     with pytest.raises(ValueError, match="not JSON"):
-        run(FEW, tmp_path)
+        play(FEW, tmp_path)
 
 
 def test_plans_are_refused_that_cannot_be_told_apart() -> None:
@@ -145,16 +147,16 @@ def test_nought_is_no_number_of_seeds_or_workers_and_a_file_no_folder(tmp_path: 
     with pytest.raises(ValueError, match="seeds must be a whole number, 1 or more, not 0"):
         preset("paper", (10,), 0)
     with pytest.raises(ValueError, match="workers must be a whole number, 1 or more, not 0"):
-        run(preset("paper", (10,), 1), tmp_path, workers=0)
+        play(preset("paper", (10,), 1), tmp_path, workers=0)
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="is a file: name a folder for the games"):
-        run(preset("paper", (10,), 1), tmp_path / "file", workers=1)
+        play(preset("paper", (10,), 1), tmp_path / "file", workers=1)
 
 
 def test_forecasters_do_not_meet_predictions(tmp_path: Path) -> None:
     mixed = replace(FEW, adversaries=preset("post-processing").adversaries)
-    with pytest.raises(ValueError, match="a forecaster meets an adversary"):
-        run(mixed, tmp_path, workers=1)
+    with pytest.raises(ValueError, match="a forecaster plays an adversary"):
+        play(mixed, tmp_path, workers=1)
 
 
 # Rates
@@ -167,7 +169,8 @@ def synthetic(exponent: float, seeds: int, noise: float = 0.0) -> list[Played]:
         for adversary, factor in (("weak", 0.1), ("strong", 1.0)):
             for seed in range(seeds):
                 error = factor * horizon**exponent * float(np.exp(noise * random.normal()))
-                rows.append(Played(Game("x", adversary, horizon, seed), (Score(horizon, error, error, 0, 0, 0),)))
+                errors = {"ece": error, "cdl": error, "smcal": 0.0, "dtc": 0.0, "ucal": 0.0}
+                rows.append(Played(Game("x", adversary, horizon, seed), (GameScore(horizon, errors),)))
     return rows
 
 
@@ -189,9 +192,9 @@ def test_rates_of_power_laws() -> None:
 
 def test_rates_refuse() -> None:
     played = synthetic(-0.5, 2)
-    with pytest.raises(ValueError, match="measure must be one of ece, cdl"):
+    with pytest.raises(ValueError, match="measure must be one of 'dtc', 'smcal', 'ece', 'cdl', 'ucal'"):
         rate(played, "x", "brier")
-    with pytest.raises(ValueError, match=r"nobody called 'y' played\. Choose among x"):
+    with pytest.raises(ValueError, match=r"no contestant 'y' played\. Choose among x"):
         rate(played, "y", "ece")
     with pytest.raises(ValueError, match="has not played every adversary"):
         rate(played[1:], "x", "ece")
@@ -203,7 +206,7 @@ def test_rates_refuse() -> None:
 def test_the_papers_ordering(tmp_path: Path) -> None:
     pipeline, foster = "elementary + Laplace (paper)", "calibrated (Foster)"
     plan = part(preset("paper", (250, 1000), 2), (pipeline, foster, "elementary"), ("fair coin", "walk", "opposing"))
-    played = run(plan, tmp_path, workers=1)
+    played = play(plan, tmp_path, workers=1)
     worst = {(name, m): rate(played, name, m).worst for name in plan.contestants for m in table.played()}
     for at in range(2):
         assert worst["elementary", "ece"][at] > worst[pipeline, "ece"][at] > 2 * worst[foster, "ece"][at]
@@ -218,9 +221,9 @@ def test_the_papers_ordering(tmp_path: Path) -> None:
 
 def test_post_processing_between_its_bounds(tmp_path: Path) -> None:
     plan = preset("post-processing", (1000, 4000), 2)
-    played = run(plan, tmp_path, workers=1)
+    played = play(plan, tmp_path, workers=1)
     for at, horizon in enumerate((1000, 4000)):
-        eps = sequences.budget(horizon)
+        eps = post_processing.budget(horizon)
         for name in plan.contestants:
             one = rate(played, name, "ece").worst[at]
             assert tc.guarantees.lower_online_ece(eps).value <= one
@@ -238,8 +241,8 @@ def test_worlds_keep_to_their_budget(world: str, horizon: int) -> None:
     assert isinstance(played, Sequence)
     assert len(played.predictions) == len(played.outcomes) == horizon
     dtc = tc.dtc(tc.Predictor.from_samples(played.outcomes, played.predictions))
-    assert dtc <= sequences.budget(horizon) + 2 / horizon  # whole numbers of ones
-    assert dtc >= sequences.budget(horizon) / 2
+    assert dtc <= post_processing.budget(horizon) + 2 / horizon  # whole numbers of ones
+    assert dtc >= post_processing.budget(horizon) / 2
 
 
 def test_untouched_has_no_guarantee() -> None:
@@ -253,20 +256,22 @@ def test_untouched_has_no_guarantee() -> None:
 def test_table_and_picture(name: str, tmp_path: Path) -> None:
     whole = preset(name, (20, 40), 2)
     plan = part(whole, tuple(whole.contestants)[:4], tuple(whole.adversaries)[:2])
-    played = run(plan, tmp_path, workers=1)
-    text = plain_text(lambda frame: arena_page(plan, played, ("ece", "dtc"), frame), 160)
+    played = play(plan, tmp_path, workers=1)
+    result = result_of(plan, played, ("ece", "dtc"))
+    text = plain_text(lambda frame: arena_page(result, frame), 160)
     for contestant in contestants(played):
         assert contestant in text
     assert "T = 40" in text
-    assert "Known of ECE: T^-0.25 ≤" in text
-    ax = plot_rates(plan, played, "ece")
+    assert "Known rates of ECE: T^-0.25 ≤" in text
+    ax = plot_rates(result, "ece")
     assert len(ax.lines) == len(plan.contestants) + sum(line.measure == "ece" for line in plan.known)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert plot_rates(plan, played, "cdl", ax=ax) is ax
-    save_picture(plan, played, ("ece", "cdl"), tmp_path / "rates.png")
+    assert plot_rates(result, "dtc", ax=ax) is ax
+    save_picture(result_of(plan, played, ("ece", "cdl")), tmp_path / "rates.png")
     assert (tmp_path / "rates.png").read_bytes().startswith(b"\x89PNG")
-    html = arena_html(plan, played, ("ece",))
-    same = html == arena_html(plan, played, ("ece",))  # not in the assertion: pytest would show all the difference
+    single = result_of(plan, played, ("ece",))
+    html = arena_html(single)
+    same = html == arena_html(single)  # not in the assertion: pytest would show all the difference
     assert same
     assert html.count("<svg") == 1
     assert 'href="http' not in html
@@ -277,19 +282,19 @@ def test_what_is_proved_is_held_against_every_game(tmp_path: Path) -> None:
     plan = part(
         preset("paper", (20, 400), 2), ("calibrated (Foster)", "elementary", "running mean"), ("fair coin", "drift")
     )
-    played = run(plan, tmp_path, workers=1)
+    played = play(plan, tmp_path, workers=1)
     compared = list(proved_and_played(plan, played))
     assert {game.contestant for game, _, _ in compared} == {"calibrated (Foster)", "elementary"}
     assert all(error <= bound.value for _, bound, error in compared)
     assert all(not bound.vacuous for _, bound, _ in compared)
-    text = " ".join(plain_text(lambda frame: arena_page(plan, played, ("ece",), frame), 160).split())
-    assert f"{len(compared)} proved bounds were compared with single games, and none exceeded. The nearest:" in text
+    text = " ".join(plain_text(lambda frame: arena_page(result_of(plan, played, ("ece",)), frame), 160).split())
+    assert f"{len(compared)} proved bounds were compared with single games; none exceeded. The nearest:" in text
     bold = replace(plan, proved=lambda contestant, horizon: (Bound("ECE", 1e-9, "a mistake", proved=False),))
-    text = " ".join(plain_text(lambda frame: arena_page(bold, played, ("ece",), frame), 160).split())
-    assert "24 proved bounds were compared with single games, and 24 exceeded." in text
+    text = " ".join(plain_text(lambda frame: arena_page(result_of(bold, played, ("ece",)), frame), 160).split())
+    assert "24 proved bounds were compared with single games; 24 exceeded." in text
     none = replace(plan, proved=lambda contestant, horizon: ())
-    assert "Nothing is proved of these games." in plain_text(
-        lambda frame: arena_page(none, played, ("ece",), frame), 160
+    assert "Nothing is proved about these games." in plain_text(
+        lambda frame: arena_page(result_of(none, played, ("ece",)), frame), 160
     )
 
 

@@ -156,6 +156,11 @@ def checked_predictions(q: ArrayLike) -> FloatArray:
     return prediction
 
 
+def checked_prediction(q: object) -> float:
+    """A single prediction as a float in [0, 1]."""
+    return checked_number("a prediction", q, 0, 1, rule="be a probability in [0, 1]")
+
+
 def checked_places(x: ArrayLike) -> FloatArray:
     """Points at which to evaluate a distribution, as float64; infinities are allowed, NaN is not."""
     place = as_numbers(x, "places")

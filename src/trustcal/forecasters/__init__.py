@@ -1,26 +1,29 @@
-"""Online forecasters, which see outcomes: predict_one, then learn_one.  Proofs are in docs/online.md.
+"""Online forecasters, which learn from outcomes: predict_one, then learn_one.  Proofs are in docs/online.md.
 
     ElementaryPredictor    DTC T^(−1/2), deterministic, a few integers; certificate() from the state alone
     CalibratedForecaster   ECE T^(−1/3)                               (Foster 1999)
     DecisionForecaster     CDL log T·T^(−1/2)
     PerturbedLeader        U-calibration T^(−1/2)
     HedgingForecaster      smCal T^(−1/3), deterministic              (Foster and Hart)
-    SmoothedForecaster     any of them with an OnlineSmoother: the paper's pipeline
+    SmoothedForecaster     any of them followed by an OnlineSmoother: the paper's pipeline
     RunningMean            the baseline
 
-Recalibrators of a given score, transform_one and learn_one: OnlinePlatt, Calibeating, and one inside the other.
-`adversaries` choose the outcomes; `arena` plays all against all.
+OnlinePlatt and Calibeating recalibrate a given score: transform_one, then learn_one; one may wrap the other.
+`adversaries` choose the outcomes.  `arena` plays every forecaster against every adversary.
 """
 
 from trustcal.forecasters.buckets import CalibratedForecaster, DecisionForecaster
-from trustcal.forecasters.counting import PerturbedLeader, RunningMean
 from trustcal.forecasters.elementary import ElementaryPredictor
 from trustcal.forecasters.forecaster import Forecast, Forecaster
+from trustcal.forecasters.frequencies import PerturbedLeader, RunningMean
 from trustcal.forecasters.hedging import HedgingForecaster
-from trustcal.forecasters.recalibrators import Calibeating, OnlinePlatt, Recalibrator
-from trustcal.forecasters.smoothed import SmoothedForecaster
+from trustcal.forecasters.online_recalibration import Calibeating, OnlinePlatt, Recalibrator
+from trustcal.forecasters.pipeline import SmoothedForecaster
+from trustcal.forecasters.presets import arena
+from trustcal.forecasters.rates import ArenaResult, Rate
 
 __all__ = [
+    "ArenaResult",
     "Calibeating",
     "CalibratedForecaster",
     "DecisionForecaster",
@@ -30,7 +33,9 @@ __all__ = [
     "HedgingForecaster",
     "OnlinePlatt",
     "PerturbedLeader",
+    "Rate",
     "Recalibrator",
     "RunningMean",
     "SmoothedForecaster",
+    "arena",
 ]

@@ -1,12 +1,12 @@
-"""Adversaries: who choose the outcomes, knowing the past and the law of the coming announcement, never its draw.
+"""Adversaries choose the outcomes.  They know the past and the distribution of the next announcement, not its draw.
 
-    Replay(outcomes)       outcomes fixed in advance: real data in their order, or what one of these functions drew
+    Replay(outcomes)       outcomes fixed in advance: real data, or those drawn by one of these functions:
         replay, iid(theta), drift, walk, switch, hard
-    Opposing()             1 where the mean announcement is below 1/2
+    Opposing()             1 if the mean announcement is below 1/2
     Greedy()               the outcome that adds most to the expected calibration error
-    SignPreserving(T)      coins whose bias keeps to the side of past announcements that later play cannot repair
+    SignPreserving(T)      coins with a bias that later rounds cannot cancel
 
-`duel` lets a forecaster and an adversary meet.
+`duel` plays a forecaster against an adversary.
 """
 
 from __future__ import annotations
@@ -19,16 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.cells import cells_for
-from trustcal.checking import checked_count
-from trustcal.forecasters.forecaster import (
-    Coins,
-    FloatArray,
-    Forecast,
-    Forecaster,
-    IntArray,
-    checked_outcomes,
-    checked_probability,
-)
+from trustcal.checking import checked_count, checked_outcomes, checked_prediction
+from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.smoothing.draws import seed_from, uniforms
 
 Rng = np.random.Generator | int | None
@@ -39,11 +31,11 @@ class Adversary(ABC):
 
     @abstractmethod
     def choose(self, forecast: Forecast) -> int:
-        """The outcome of the round whose announcement has this law."""
+        """The outcome of the round whose announcement has this distribution."""
 
     @abstractmethod
     def observe(self, p: float, y: int) -> None:
-        """What was announced, and what came."""
+        """Learn the announcement and the outcome of the round."""
 
 
 @final
@@ -59,27 +51,24 @@ class Replay(Adversary):
         self.outcomes.flags.writeable = False
         self._round = 0
 
-    def choose(self, forecast: Forecast) -> int:  # noqa: ARG002 - whatever is announced
+    def choose(self, forecast: Forecast) -> int:  # noqa: ARG002
         """The next outcome."""
         if self._round == len(self.outcomes):
-            raise ValueError(f"there are only {len(self.outcomes)} outcomes to replay, and all have been.")
+            raise ValueError(f"all {len(self.outcomes)} outcomes have been replayed.")
         return int(self.outcomes[self._round])
 
-    def observe(self, p: float, y: int) -> None:  # noqa: ARG002 - whatever came
-        """One round is over."""
+    def observe(self, p: float, y: int) -> None:  # noqa: ARG002
+        """Move to the next outcome."""
         self._round += 1
 
 
-def replay(outcomes: ArrayLike, horizon: int, rng: Rng = None) -> Replay:  # noqa: ARG001 - nothing is drawn
-    """The first `horizon` of given outcomes: real data, as an adversary of the arena.
+def replay(outcomes: ArrayLike, horizon: int, rng: Rng = None) -> Replay:  # noqa: ARG001
+    """The first `horizon` of these outcomes, as an adversary of the arena.
 
     >>> replay([1, 0, 1, 1], 3).outcomes
     array([1, 0, 1])
     """
-    given = Replay(outcomes).outcomes
-    if len(given) < checked_count("horizon", horizon):
-        raise ValueError(f"{horizon} rounds need as many outcomes, but there are {len(given)} to replay.")
-    return Replay(given[:horizon])
+    return Replay(_first(Replay(outcomes), checked_count("horizon", horizon)))
 
 
 def iid(theta: float, horizon: int, rng: Rng = None) -> Replay:
@@ -88,25 +77,25 @@ def iid(theta: float, horizon: int, rng: Rng = None) -> Replay:
     >>> int(iid(1.0, 5, rng=1).outcomes.sum())
     5
     """
-    return _coins(np.full(checked_count("horizon", horizon), checked_probability(theta)), rng)
+    return _coins(np.full(checked_count("horizon", horizon), checked_prediction(theta)), rng)
 
 
 def drift(horizon: int, rng: Rng = None) -> Replay:
-    """Independent outcomes whose probability drifts between 0.1 and 0.9, three times there and back."""
+    """Independent outcomes whose probability oscillates between 0.1 and 0.9, three periods in all."""
     t = np.arange(checked_count("horizon", horizon))
     return _coins(0.5 + 0.4 * np.sin(6 * np.pi * t / horizon), rng)
 
 
 def walk(horizon: int, rng: Rng = None) -> Replay:
-    """Outcomes whose probability walks at random, in steps of T^(−1/2), reflected at 0 and 1."""
+    """Outcomes whose probability is a random walk with steps T^(−1/2), reflected at 0 and 1."""
     seed = seed_from(rng)
     steps = np.where(_draws(seed, checked_count("horizon", horizon), 1) < 0.5, -1.0, 1.0) / sqrt(horizon)
-    place = np.abs((0.5 + np.cumsum(steps) + 1) % 2 - 1)  # on a circle twice as long, folded
+    place = np.abs((0.5 + np.cumsum(steps) + 1) % 2 - 1)  # reflection as a fold of a circle of length 2
     return _coins(place, seed)
 
 
 def switch(horizon: int, rng: Rng = None) -> Replay:
-    """Outcomes of probability 0.2 or 0.8, which change places with chance T^(−1/2) a round."""
+    """Outcomes whose probability switches between 0.2 and 0.8 with probability T^(−1/2) per round."""
     seed = seed_from(rng)
     turns = np.cumsum(_draws(seed, checked_count("horizon", horizon), 1) < 1 / sqrt(horizon))
     return _coins(np.where(turns % 2, 0.8, 0.2), seed)
@@ -115,7 +104,7 @@ def switch(horizon: int, rng: Rng = None) -> Replay:
 def hard(horizon: int, rng: Rng = None) -> Replay:
     """The outcomes of the paper's first hard sequence (Theorem 4.4) with eps = T^(−1/2), s = √eps.
 
-    Half of the rounds have the frequency 1/2 − (s/2 − eps), then half 1/2 + (s/2 − eps).
+    The first half of the rounds has frequency 1/2 − (s/2 − eps), the second 1/2 + (s/2 − eps).
     """
     eps = 1 / sqrt(checked_count("horizon", horizon))
     gap = sqrt(eps) / 2 - eps
@@ -124,14 +113,14 @@ def hard(horizon: int, rng: Rng = None) -> Replay:
 
 @final
 class Opposing(Adversary):
-    """Says the opposite: 1 where the mean announcement is below 1/2.  Deterministic forecasters have ECE ≥ 1/2.
+    """1 if the mean announcement is below 1/2, else 0.  Deterministic forecasters then have ECE ≥ 1/2.
 
     >>> Opposing().choose(Forecast((0.25, 0.75), (0.75, 0.25)))
     1
     """
 
     def choose(self, forecast: Forecast) -> int:
-        """1 where the mean is below 1/2."""
+        """1 if the mean is below 1/2."""
         return int(forecast.mean < 0.5)
 
     def observe(self, p: float, y: int) -> None:
@@ -140,7 +129,7 @@ class Opposing(Adversary):
 
 @final
 class Greedy(Adversary):
-    """The outcome that adds more to Σ_v |Σ (y − v)|, on average over the announcement: greedy for the ECE.
+    """The outcome that adds more to Σ_v |Σ (y − v)|, on average over the announcement: greedy for ECE.
 
     >>> greedy = Greedy()
     >>> greedy.observe(0.75, 0)
@@ -152,7 +141,7 @@ class Greedy(Adversary):
         self._bias: dict[float, float] = {}
 
     def choose(self, forecast: Forecast) -> int:
-        """The outcome of the larger gain; the opposite of the mean where the gains are equal."""
+        """The outcome with the larger gain; at a tie, the opposite of the mean announcement."""
         gain = 0.0  # of 1 over 0
         for p, weight in zip(*forecast, strict=True):
             bias = self._bias.get(p, 0.0)
@@ -160,18 +149,19 @@ class Greedy(Adversary):
         return int(gain > 0 or (gain == 0 and forecast.mean < 0.5))
 
     def observe(self, p: float, y: int) -> None:
-        """Book the outcome at what was announced."""
+        """Add the outcome to the bias of the announced value."""
         self._bias[p] = self._bias.get(p, 0.0) + y - p
 
 
 @final
 class SignPreserving(Adversary):
-    """Epochs of T^(2/3) coins; the next coin lies where it cannot repair the bias of this epoch's announcements.
+    """Epochs of T^(2/3) coins with bias θ; the next θ cannot cancel the bias of this epoch's announcements.
 
-    Announcements below the coin's θ have seen too many ones: if later coins are above θ, their bias can only grow, and
-    likewise above.  So the side with the larger bias is kept and θ moves into the other half of its interval, which
-    starts at [1/4, 3/4], again whenever it is shorter than T^(−1/3).  In the spirit of Qiao and Valiant's sign
-    preservation (2021) and of Dagan et al. (2025), who prove T^(−0.472) and T^(−0.456); not their optimal strategy.
+    Announcements below θ have seen too many ones.  If later coins are above θ, their bias can only grow; likewise for
+    announcements above.  So the side with the larger bias is kept, and θ moves into the other half of its interval.
+    The interval starts at [1/4, 3/4], and restarts there when it is shorter than T^(−1/3).  In the spirit of the sign
+    preservation of Qiao and Valiant (2021) and Dagan et al. (2025), who prove T^(−0.472) and T^(−0.456); this is not
+    their optimal strategy.
     """
 
     def __init__(self, horizon: int, *, rng: Rng = None) -> None:
@@ -181,12 +171,12 @@ class SignPreserving(Adversary):
         self._low, self._high = 0.25, 0.75
         self._below, self._above, self._round = 0.0, 0.0, 0
 
-    def choose(self, forecast: Forecast) -> int:  # noqa: ARG002 - the past announcements guide the coin
-        """The coin of the epoch."""
+    def choose(self, forecast: Forecast) -> int:  # noqa: ARG002
+        """A toss of the epoch's coin."""
         return int(self._coins.at(self._round) < (self._low + self._high) / 2)
 
     def observe(self, p: float, y: int) -> None:
-        """Count the bias on the side of the announcement; at the end of an epoch move the coin."""
+        """Add to the bias on the side of the announcement; at the end of an epoch move θ."""
         theta = (self._low + self._high) / 2
         if p < theta:
             self._below += y - p
@@ -201,7 +191,7 @@ class SignPreserving(Adversary):
 
 
 def duel(forecaster: Forecaster, adversary: Adversary, horizon: int) -> tuple[FloatArray, IntArray]:
-    """Announcements and outcomes of `horizon` rounds; compiled where the outcomes are known in advance.
+    """Play `horizon` rounds: announcements and outcomes.  Compiled if the outcomes are fixed in advance.
 
     >>> from trustcal.forecasters import RunningMean
     >>> duel(RunningMean(), Opposing(), 4)
@@ -209,9 +199,8 @@ def duel(forecaster: Forecaster, adversary: Adversary, horizon: int) -> tuple[Fl
     """
     many = checked_count("horizon", horizon)
     if isinstance(adversary, Replay):
-        if len(adversary.outcomes) < many:
-            raise ValueError(f"{many} rounds need as many outcomes, but there are {len(adversary.outcomes)} to replay.")
-        return forecaster.play(adversary.outcomes[:many]), adversary.outcomes[:many]
+        outcomes = _first(adversary, many)
+        return forecaster.play(outcomes), outcomes
     announced, outcomes = np.empty(many), np.empty(many, dtype=np.int64)
     for t in range(many):
         y = adversary.choose(forecaster.forecast())
@@ -222,10 +211,16 @@ def duel(forecaster: Forecaster, adversary: Adversary, horizon: int) -> tuple[Fl
     return announced, outcomes
 
 
+def _first(adversary: Replay, many: int) -> IntArray:
+    if len(adversary.outcomes) < many:
+        raise ValueError(f"{many} rounds need as many outcomes, but there are {len(adversary.outcomes)} to replay.")
+    return adversary.outcomes[:many]
+
+
 def _coins(theta: FloatArray, rng: Rng) -> Replay:
     return Replay(_draws(seed_from(rng), len(theta), 0) < theta)
 
 
 def _draws(seed: int, many: int, stream: int) -> FloatArray:
-    """Uniform numbers: stream 0 tosses the coins, stream 1 moves them."""
+    """Uniform numbers: stream 0 for the coins, stream 1 for their biases."""
     return uniforms(seed, np.arange(stream << 40, (stream << 40) + many, dtype=np.uint64))

@@ -1,4 +1,4 @@
-"""Forecasters that keep buckets of probabilities honest by a coin between two neighbours, for ECE and for CDL."""
+"""Forecasters that randomise between two neighbouring buckets of probabilities, for ECE and for CDL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self, final
 import numpy as np
 
 from trustcal.cells import cells_for
-from trustcal.checking import checked_cells, checked_count
+from trustcal.checking import checked_cells, checked_choice, checked_count
 from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.kernels.forecasting import bucket_pair, exponential_up, play_buckets, square_up
@@ -20,11 +20,12 @@ Potential = Literal["exponential", "square"]
 
 
 class BucketForecaster(Forecaster):
-    """Buckets [i/m, (i + 1)/m] count their rounds n[i] and ones s[i]; one announces its middle (i + 1/2)/m.
+    """Buckets [i/m, (i + 1)/m] count their rounds n[i] and ones s[i], and announce their midpoint (i + 1/2)/m.
 
-    A bucket is too high if s < n·i/m and too low if s > n·(i + 1)/m.  From the last bucket go up while too low, down
-    while too high, to a bucket that is neither, or to neighbours, the lower one too low and the upper one too high: a
-    coin, weighted by a potential, chooses between them so that to first order nothing is lost, whatever the outcome.
+    A bucket is too high if s < n·i/m and too low if s > n·(i + 1)/m.  From the last bucket move up while too low and
+    down while too high, to a bucket that is neither, or to two neighbours, the lower one too low and the upper one too
+    high.  A coin weighted by a potential chooses between the two so that, to first order, the potential does not grow,
+    whatever the outcome.
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ("n", "s", "position")
@@ -49,7 +50,7 @@ class BucketForecaster(Forecaster):
 
     @final
     def forecast(self) -> Forecast:
-        """One middle, or two neighbours' with the coin's probabilities."""
+        """One midpoint, or those of two neighbours with the coin's probabilities."""
         low, high, up = self._mix()
         if low == high:
             return Forecast((self._middle(low),), (1.0,))
@@ -106,27 +107,39 @@ class BucketForecaster(Forecaster):
 
     @final
     def _square_ece(self, horizon: int) -> float:
-        """Theorem O.2: the buckets' half width, and the surplus that their number allows."""
+        """Theorem O.2: half the width of a bucket, and the surplus that their number allows."""
         return 1 / (2 * self.cells) + sqrt(self.cells / checked_count("horizon", horizon))
 
 
 @final
 class CalibratedForecaster(BucketForecaster):
-    """Foster's forecaster (1999): E ECE ≤ 1/(2m) + √(m/T), which is 1.5·T^(−1/3) at m = T^(1/3) (Theorem O.2).
+    """Foster's forecaster: E ECE ≤ 1/(2m) + √(m/T), which is 1.5·T^(−1/3) at m = T^(1/3) (Theorem O.2).
 
-        too low by e = s − n·(i + 1)/m below, too high by d = n·i/m − s above: the upper with probability e/(e + d)
+    If the lower bucket is too low by e = s − n·(i + 1)/m and the upper one too high by d = n·i/m − s, the upper one is
+    announced with probability e/(e + d).  Then Σ e² + d² grows by at most 1 a round on average.  The outcome may depend
+    on everything but the coin.  O(log m) per round; 2m integers.
 
-    Then Σ e² + d² grows by at most 1 a round on average.  The outcome may depend on everything but the coin.  From
-    D. Foster, *A proof of calibration via Blackwell's approachability theorem* (1999); the search is ours.
+    Parameters
+    ----------
+    horizon : int
+        T, the number of rounds.
+    cells : int, optional
+        m, the number of buckets.  Default ⌈T^(1/3)⌉.
+    rng : Generator or int, optional
+        Source of the coins.
 
+    References
+    ----------
+    Foster, *A proof of calibration via Blackwell's approachability theorem* (1999); the search is ours.
+
+    Examples
+    --------
     >>> forecaster = CalibratedForecaster(horizon=27, rng=1)
     >>> _ = forecaster.play([1, 0])
     >>> forecaster.n, forecaster.s, forecaster.forecast().weights
     ([0, 1, 1], [0, 1, 0], (0.6666666666666667, 0.3333333333333333))
     >>> print(CalibratedForecaster(10**6).guarantee(10**6)[0])
     ECE ≤ 0.015 (Theorem O.2)
-
-    O(log m) per round; 2m integers.
     """
 
     potential: Potential = "square"
@@ -155,20 +168,35 @@ class CalibratedForecaster(BucketForecaster):
 class DecisionForecaster(BucketForecaster):
     """Buckets for decision makers: E CDL = O(log T/√T) with the exponential potential (Theorem O.3).
 
-        F_n(x) = √(4/(n + 4))·exp(2·max(x, 0)²/(n + 4)) of each surplus x;  β = its step from the worse outcome to the
-        better;  the upper neighbour with probability β_lower/(β_lower + β_upper);  m = ⌈√T/ln T⌉
+        F_n(x) = √(4/(n + 4))·exp(2·max(x, 0)²/(n + 4)) of each surplus x;  β = its increase from the better outcome to
+        the worse;  the upper neighbour has probability β_lower/(β_lower + β_upper)
 
-    Every bucket's surplus is then of order √(n·log T), and far buckets harm no threshold.  The rate is that of Hu and
-    Wu, *Predict to minimize swap regret for all payoff-bounded tasks* (2024), by another algorithm.  potential="square"
-    takes Foster's weights with m = √T instead: in the plays of `trustcal arena` its worst CDL is several times smaller,
-    but proved only is CDL ≤ 2·T^(−1/4)·(1 + o(1)); no proof of T^(−1/2) is known to us.
+    The surplus of every bucket is then of order √(n·log T), and distant buckets do not affect a threshold.  O(log m)
+    per round; 2m integers.
 
+    Parameters
+    ----------
+    horizon : int
+        T, the number of rounds.
+    cells : int, optional
+        m, the number of buckets.  Default ⌈√T/ln T⌉; ⌈√T⌉ for the square potential.
+    potential : {"exponential", "square"}
+        "square" uses Foster's weights: in the games of the arena its worst CDL is several times smaller, but only
+        CDL ≤ 2·T^(−1/4)·(1 + o(1)) is proved.  We know of no proof of T^(−1/2).
+    rng : Generator or int, optional
+        Source of the coins.
+
+    References
+    ----------
+    Hu and Wu, *Predict to minimize swap regret for all payoff-bounded tasks* (2024), have the same rate by another
+    algorithm.
+
+    Examples
+    --------
     >>> print(DecisionForecaster(10**6).guarantee(10**6)[0])
     CDL ≤ 0.0291105 (Theorem O.3)
     >>> print(DecisionForecaster(10**6, potential="square").guarantee(10**6)[0])
     CDL ≤ 0.0642456 (Theorems O.2 and 2)
-
-    O(log m) per round; 2m integers.
     """
 
     def __init__(
@@ -179,21 +207,19 @@ class DecisionForecaster(BucketForecaster):
         potential: Potential = "exponential",
         rng: np.random.Generator | int | None = None,
     ) -> None:
-        if potential not in ("exponential", "square"):
-            raise ValueError(f'potential must be "exponential" or "square", not {potential!r}.')
-        self.potential = potential
+        self.potential = checked_choice("potential", potential, ("exponential", "square"))
         if cells is None:
             many = checked_count("horizon", horizon)
             cells = isqrt(many - 1) + 1 if potential == "square" else ceil(sqrt(many) / max(1.0, log(many)))
         self._begin(horizon, cells, rng)
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """CDL in expectation: Theorem O.3's sum, or twice Theorem O.2's ECE."""
+        """CDL in expectation: Theorem O.3, or twice the ECE of Theorem O.2."""
         if self.potential == "square":
             return (Bound("CDL", 2 * self._square_ece(horizon), "Theorems O.2 and 2", True),)
         m, after = self.cells, checked_count("horizon", horizon)
         harmonic = sum(1 / k for k in range(1, m + 1))
-        chance = min(1.0, m * harmonic / (2 * after))  # but for this chance, every surplus is at most √(c2·(n + 4))
+        chance = min(1.0, m * harmonic / (2 * after))  # with probability 1 − chance every surplus is ≤ √(c2·(n + 4))
         c2 = (log(6.1 * m / chance) + 0.5 * log(1 + after / 4)) / 2
         regret = sqrt(3 * c2 * (after + 12)) + after / (2 * m) + c2 * m * harmonic / 2 + 2 * m + 2
         return (Bound("CDL", 2 * regret / after + chance, "Theorem O.3", True),)

@@ -1,4 +1,4 @@
-"""The elementary predictor: distance to calibration T^(−1/2) by a few integers."""
+"""The elementary predictor: distance to calibration T^(−1/2) from a few integers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,26 @@ class ElementaryPredictor(Forecaster):
 
         find i with A[i] ≥ 0 ≥ A[i + 1];  announce (i + 1/2)/m;  then book the outcome at i + y
 
-    Who knew the outcome could have said the grid point it is booked at, 1/(2m) away, and these are nearly calibrated
-    because no balance exceeds m: A[j] stays in [−j, m − j].  This is Arunachaleswaran, Collina, Roth and Shi's *An
-    elementary predictor obtaining distance to calibration 2√T* (2025), re-derived; end="left" is their grid i/m with
-    m = √T, which the paper cites; the middle, with m = √(2T/3), is better, and so is the default.  Without a horizon
-    the grid is halved, balances doubled, after 3m²/2 rounds.  It says nothing of ECE and CDL: whoever sees the
-    announcement coming makes them 1/2 and 1.
+    The point where an outcome is booked is 1/(2m) from the announcement, and these points are nearly calibrated because
+    no balance exceeds m: A[j] stays in [−j, m − j].  Nothing is proved about ECE and CDL: an adversary who knows the
+    announcement makes them 1/2 and 1.  O(log m) per round; m + 1 integers.
 
+    Parameters
+    ----------
+    horizon : int, optional
+        T, the number of rounds.  Without it the grid is refined, m doubled, after 3m²/2 rounds.
+    cells : int, optional
+        m, the number of cells.  Default ⌈√(2T/3)⌉; ⌈√T⌉ with end="left".
+    end : {"middle", "left"}
+        Announce the middle of a cell, which has the better constant, or its left end, as the authors do.
+
+    References
+    ----------
+    Arunachaleswaran, Collina, Roth and Shi, *An elementary predictor obtaining distance to calibration 2√T* (2025),
+    re-derived.
+
+    Examples
+    --------
     >>> forecaster = ElementaryPredictor(horizon=6)
     >>> said = []
     >>> for y in (1, 1, 0, 1):
@@ -39,8 +52,6 @@ class ElementaryPredictor(Forecaster):
     ([0.25, 0.75, 0.75, 0.75], [0, 0, 0])
     >>> print(forecaster.guarantee(6)[0])
     DTC ≤ 0.333333 (Theorem O.1)
-
-    O(log m) per round; m + 1 integers.
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ("balance", "position")
@@ -49,7 +60,7 @@ class ElementaryPredictor(Forecaster):
         self.end = checked_end(end)
         self.horizon = None if horizon is None else checked_count("horizon", horizon)
         if cells is not None and horizon is None:
-            raise ValueError("cells= needs horizon=: without a horizon the number of cells grows with the rounds.")
+            raise ValueError("cells= needs horizon=: without a horizon the number of cells grows with time.")
         if cells is None:
             cells = 1 if self.horizon is None else cells_elementary(self.horizon, end)
         self.balance = [0] * (checked_cells(cells) + 1)
@@ -59,7 +70,7 @@ class ElementaryPredictor(Forecaster):
 
     @property
     def cells(self) -> int:
-        """m, the number of cells now."""
+        """m, the current number of cells."""
         return len(self.balance) - 1
 
     def __repr__(self) -> str:
@@ -68,12 +79,14 @@ class ElementaryPredictor(Forecaster):
         )
 
     def forecast(self) -> Forecast:
-        """One value, for certain."""
+        """One value with probability 1."""
         return Forecast((self._said(crossing(self.balance, self.position)),), (1.0,))
 
     def certificate(self) -> Bound:
-        """What the state alone proves of the rounds so far: DTC ≤ mean distance to the booked points + Σ|A|/(mT).
+        """The bound that the state alone proves: DTC ≤ mean distance to the booked points + Σ|A|/(mT).
 
+        Examples
+        --------
         >>> forecaster = ElementaryPredictor()
         >>> _ = forecaster.play([1, 0] * 500)
         >>> print(forecaster.certificate())
@@ -118,7 +131,7 @@ class ElementaryPredictor(Forecaster):
         return i / self.cells if self.end == "left" else (2 * i + 1) / (2 * self.cells)
 
     def _refine(self, after: int) -> None:
-        """Halve the cells when their time has come: what is booked at j/m is booked at 2j/(2m)."""
+        """Halve the cells when it is time: what is booked at j/m is booked at 2j/(2m)."""
         if self.horizon is None and after >= self._last(self.cells):
             fine = [0] * (2 * self.cells + 1)
             fine[::2] = [2 * balance for balance in self.balance]
@@ -126,11 +139,11 @@ class ElementaryPredictor(Forecaster):
 
     @staticmethod
     def _last(cells: int) -> int:
-        """Without a horizon: after how many rounds the cells are halved, ⌈3m²/2⌉."""
+        """Without a horizon: the round after which the cells are halved, ⌈3m²/2⌉."""
         return (3 * cells * cells + 1) // 2
 
     def _schedule(self, after: int) -> list[tuple[int, int]]:
-        """How many of the first rounds were played with how many cells."""
+        """Pairs (rounds, cells): the number of rounds played with each number of cells."""
         if self.horizon is not None:
             return [(after, self.cells)]
         m, played, phases = 1, 0, []
@@ -140,7 +153,7 @@ class ElementaryPredictor(Forecaster):
         return [*phases, (after - played, m)]
 
     def _moved(self, after: int) -> float:
-        """The sum of the distances between announcements and booked points, at most."""
+        """An upper bound on the sum of the distances between announcements and booked points."""
         share = 1 if self.end == "left" else 2
         return sum(played / (share * m) for played, m in self._schedule(after)) if after else 0.0
 
@@ -160,7 +173,7 @@ class ElementaryPredictor(Forecaster):
 
 
 def cells_elementary(horizon: int, end: End) -> int:
-    """⌈√T⌉ for grid points, ⌈√(2T/3)⌉ for middles, exactly.
+    """⌈√T⌉ for left ends, ⌈√(2T/3)⌉ for middles, exactly.
 
     >>> cells_elementary(100, "left"), cells_elementary(101, "left"), cells_elementary(150, "middle")
     (10, 11, 10)

@@ -1,4 +1,4 @@
-"""What a forecaster is: it announces a probability, is told the outcome, and can be saved between any two calls."""
+"""Forecasters: announce a probability, learn the outcome, and can be saved between any two calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple, Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import as_array, as_number, checked_count, refuse
+import trustcal.forecasters
+from trustcal.checking import checked_count, checked_outcome, checked_outcomes, checked_prediction
 from trustcal.guarantees import Bound
 from trustcal.smoothing.draws import uniforms
 from trustcal.states import damage_refused, loaded, saved
@@ -24,7 +25,7 @@ _STATE_VERSION = 1
 
 @final
 class Forecast(NamedTuple):
-    """The law of the coming announcement: what an adversary may see before choosing the outcome.
+    """The distribution of the next announcement: what an adversary may see before choosing the outcome.
 
     >>> Forecast((0.25, 0.75), (0.5, 0.5)).mean
     0.5
@@ -42,27 +43,35 @@ class Forecast(NamedTuple):
 class Forecaster(ABC):
     """Announces the probability of the next outcome, round after round, then learns the outcome.
 
-    forecast()      the law of the coming announcement; randomness comes after it
-    predict_one()   the announcement; asked again in the same round, the same
-    learn_one(y)    the outcome, 0 or 1, which ends the round
-    play(outcomes)  all of it for many known outcomes, compiled, to the same bits
-    guarantee(T)    what is proved of the first T rounds, whatever the outcomes (docs/online.md)
-    to_json()       the state, from which from_json continues to the same bits
+    Methods
+    -------
+    forecast()
+        The distribution of the next announcement, before it is drawn.
+    predict_one()
+        The announcement; the same until the round ends.
+    learn_one(y)
+        The outcome, 0 or 1, which ends the round.
+    play(outcomes)
+        All announcements for many known outcomes: compiled, bit for bit the same.
+    guarantee(horizon)
+        What is proved of the first `horizon` rounds, for all outcomes (docs/online.md).
+    to_json(), from_json(text)
+        The state; the forecaster that is made of it continues bit for bit.
     """
 
     rounds: int = 0
-    """How many outcomes have been learnt."""
+    """Number of outcomes learnt."""
     _announced: float | None = None
     _STATE: ClassVar[tuple[str, ...]]
-    """The attributes that change from round to round; what __init__ makes of them gives their types and lengths."""
+    """The attributes that change between rounds; their types and lengths are as __init__ sets them."""
 
     @abstractmethod
     def forecast(self) -> Forecast:
-        """The law of the coming announcement."""
+        """The distribution of the next announcement."""
 
     @abstractmethod
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """What is proved of the first `horizon` rounds; in expectation where the forecaster draws."""
+        """What is proved of the first `horizon` rounds; in expectation if the forecaster is randomised."""
 
     @final
     def predict_one(self) -> float:
@@ -73,18 +82,18 @@ class Forecaster(ABC):
 
     @final
     def learn_one(self, y: float) -> None:
-        """The outcome of the round that predict_one announced."""
+        """Learn the outcome of the round that predict_one announced."""
         if self._announced is None:
-            raise ValueError("learn_one must follow predict_one: the outcome of a round comes after its announcement.")
+            raise ValueError("learn_one must follow predict_one: announce first, then learn the outcome.")
         self._update(checked_outcome(y))
         self._announced = None
         self.rounds += 1
 
     @final
     def play(self, outcomes: ArrayLike) -> FloatArray:
-        """What is announced when these outcomes come next: as predict_one and learn_one in turn, but compiled."""
+        """The announcements for these outcomes: the same as predict_one and learn_one in turn, but compiled."""
         if self._announced is not None:
-            raise ValueError("play starts with a new round: give learn_one the outcome of the announced one first.")
+            raise ValueError("play starts a new round: call learn_one with the outcome of the announced one first.")
         y = checked_outcomes(outcomes)
         announced = np.empty(len(y))
         for first in range(0, len(y), 1 << 16):
@@ -95,7 +104,7 @@ class Forecaster(ABC):
 
     @final
     def to_json(self) -> str:
-        """The state, from which `from_json` continues to the same bits."""
+        """The state; the forecaster that `from_json` makes of it continues bit for bit."""
         state = {name: getattr(self, name) for name in self._STATE}
         fields = {**self._parameters(), **state, "rounds": self.rounds, "announced": self._announced}
         return saved(type(self).__name__, _STATE_VERSION, fields)
@@ -111,9 +120,9 @@ class Forecaster(ABC):
             setattr(forecaster, name, _like(getattr(forecaster, name), state[name], name))
         forecaster.rounds = checked_count("rounds", state["rounds"], least=0)
         if state["announced"] is not None:
-            forecaster._announced = checked_probability(_like(0.5, state["announced"], "announced"))
+            forecaster._announced = checked_prediction(_like(0.5, state["announced"], "announced"))
         if not forecaster._is_sound():
-            raise ValueError(f"the state's numbers cannot come about. It must be what {cls.__name__}.to_json gave.")
+            raise ValueError(f"the state is impossible. It must be the text that {cls.__name__}.to_json gave.")
         return forecaster
 
     @abstractmethod
@@ -127,21 +136,21 @@ class Forecaster(ABC):
 
     @abstractmethod
     def _is_sound(self) -> bool:
-        """Whether the state can have come about: a damaged one must not run on."""
+        """Whether the state is possible: a damaged one must not be used."""
 
     @abstractmethod
     def _parameters(self) -> dict[str, object]:
-        """The arguments of __init__ that make a forecaster of this state's shape."""
+        """The arguments of __init__ that give a forecaster of this shape."""
 
     @classmethod
     @abstractmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        """A fresh forecaster of these parameters."""
+        """A new forecaster with these parameters."""
 
 
 @final
 class Coins:
-    """The uniform numbers of a seed, one for each round, whoever asks in whichever order: nothing to save.
+    """The uniform random numbers of a seed, one per round, in any order of access: there is no state to save.
 
     >>> coins = Coins(7)
     >>> coins.at(3) == coins.between(0, 10).tolist()[3]
@@ -154,7 +163,7 @@ class Coins:
         self._block: list[float] = []
 
     def at(self, index: int) -> float:
-        """The number of this index; a block is drawn at a time."""
+        """The number with this index; drawn in blocks."""
         offset = index & 1023
         if index - offset != self._first:
             self._first = index - offset
@@ -162,49 +171,29 @@ class Coins:
         return self._block[offset]
 
     def between(self, first: int, last: int) -> FloatArray:
-        """The numbers from index `first` up to `last`, which is left out."""
+        """The numbers with indices first, …, last − 1."""
         return uniforms(self.seed, np.arange(first, last, dtype=np.uint64))
 
 
-def checked_outcome(y: float) -> int:
-    """An outcome as an integer, or a refusal."""
-    if y == 0:  # NaN equals neither
-        return 0
-    if y == 1:
-        return 1
-    raise ValueError(f"an outcome must be 0 or 1, not {y!r}.")
-
-
-def checked_outcomes(outcomes: ArrayLike) -> IntArray:
-    """Outcomes as integers, or a refusal."""
-    y = as_array(outcomes, "outcomes")
-    if y.ndim != 1 or y.dtype.kind not in "biuf":
-        raise ValueError(f"outcomes must be a sequence of 0 and 1, not an array of shape {y.shape} and type {y.dtype}.")
-    refuse((y != 0) & (y != 1), y, "outcomes must be 0 or 1")
-    return y.astype(np.int64)
-
-
-def checked_probability(q: float) -> float:
-    """A prediction as a float in [0, 1], or a refusal."""
-    if not 0 <= as_number(q) <= 1:
-        raise ValueError(f"a prediction must be a probability in [0, 1], not {q!r}.")
-    return float(q)
-
-
-def kind_of(text: object) -> str:
-    """Whose state a text is, by its own word; empty if it has none."""
+def revived(text: object, kind: type[Any]) -> Any:
+    """The forecaster or recalibrator whose state this is."""
     try:
         state = json.loads(str(text))
     except json.JSONDecodeError as error:
-        raise ValueError(f"the state within is not JSON ({error}). It must be what to_json gave.") from None
-    return str(state.get("trustcal", "")) if isinstance(state, dict) else ""
+        raise ValueError(f"the inner state is not JSON ({error}). It must be the text that to_json gave.") from None
+    name = str(state.get("trustcal", "")) if isinstance(state, dict) else ""
+    found: Any = getattr(trustcal.forecasters, name, None)
+    fits = isinstance(found, type) and issubclass(found, kind)
+    if not fits:
+        raise ValueError(f"the state is of a {kind.__name__} that this version of trustcal does not have: {name}.")
+    return found.from_json(str(text))
 
 
 def _like(fresh: Any, value: Any, name: str) -> Any:
-    """A loaded value that has the type and the length of the one it replaces, or a refusal."""
+    """A loaded value; it must have the type and the length of the one it replaces."""
     entries, kinds = (value, fresh) if isinstance(fresh, list) and isinstance(value, list) else ([value], [fresh])
     allowed = int if isinstance(kinds[0], int) else (int, float)
     sound = len(entries) == len(kinds) and all(isinstance(x, allowed) and not isinstance(x, bool) for x in entries)
     if not sound or not np.isfinite(entries).all():
-        raise ValueError(f"the state's {name} does not fit its parameters. It must be what to_json gave.")
+        raise ValueError(f"the state's {name} does not match its parameters. It must be the text that to_json gave.")
     return value

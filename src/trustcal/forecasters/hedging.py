@@ -1,4 +1,4 @@
-"""Forecast hedging: a deterministic forecaster of small smooth calibration error."""
+"""Forecast hedging: a deterministic forecaster with small smooth calibration error."""
 
 from __future__ import annotations
 
@@ -23,14 +23,25 @@ class HedgingForecaster(Forecaster):
 
         find V[i] ≥ 0 ≥ V[i + 1];  announce the p between them at which tent_i(p)·V[i] + tent_(i+1)(p)·V[i + 1] = 0
 
-    so that ΣV² grows by at most 1 a round.  The idea is Foster and Hart's, *Forecast hedging and calibration* (2021);
-    the elementary predictor has the better proved rate.  ECE and CDL are not protected: it draws no coin.
+    Then ΣV² grows by at most 1 a round.  The elementary predictor has the better proved rate.  ECE and CDL are not
+    bounded, since the forecaster is deterministic.  O(log m) per round; m + 1 floats.
 
+    Parameters
+    ----------
+    horizon : int
+        T, the number of rounds.
+    cells : int, optional
+        m, the number of intervals between nodes.  Default ⌈T^(1/3)⌉.
+
+    References
+    ----------
+    Foster and Hart, *Forecast hedging and calibration* (2021).
+
+    Examples
+    --------
     >>> forecaster = HedgingForecaster(horizon=8)
     >>> forecaster.play([1, 1, 0])
     array([0. , 0.5, 1. ])
-
-    O(log m) per round; m + 1 floats.
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ("value", "position")
@@ -38,19 +49,19 @@ class HedgingForecaster(Forecaster):
     def __init__(self, horizon: int, *, cells: int | None = None) -> None:
         self.horizon = checked_count("horizon", horizon)
         self.value = [0.0] * (checked_cells(cells_for(self.horizon) if cells is None else cells) + 1)
-        """V, one number for each node."""
+        """V, one number per node."""
         self.position = 0
 
     @property
     def cells(self) -> int:
-        """m, the number of gaps between nodes."""
+        """m, the number of intervals between nodes."""
         return len(self.value) - 1
 
     def __repr__(self) -> str:
         return f"HedgingForecaster(horizon={self.horizon}, cells={self.cells}, rounds={self.rounds})"
 
     def forecast(self) -> Forecast:
-        """One value, for certain."""
+        """One value with probability 1."""
         at, right = hedge(self.value, self.position)
         return Forecast(((at + right) / self.cells,), (1.0,))
 

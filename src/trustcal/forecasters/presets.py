@@ -1,28 +1,79 @@
-"""Plans worth playing: the paper's comparison of online forecasters, and its game of post-processing."""
+"""The arena's two games: the paper's comparison of online forecasters, and its post-processing game."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from hashlib import blake2b
+from inspect import signature
 from math import sqrt
-from typing import final
+from pathlib import Path
+from typing import Any, final
 
 from numpy.typing import ArrayLike
 
-from trustcal.forecasters import adversaries, sequences
-from trustcal.forecasters.arena import Contestant, Opponent, Plan, PostProcessor
+from trustcal.checking import checked_outcomes
+from trustcal.forecasters import adversaries, post_processing
 from trustcal.forecasters.buckets import CalibratedForecaster, DecisionForecaster
-from trustcal.forecasters.counting import PerturbedLeader, RunningMean
 from trustcal.forecasters.elementary import ElementaryPredictor
 from trustcal.forecasters.forecaster import FloatArray, Forecaster
+from trustcal.forecasters.frequencies import PerturbedLeader, RunningMean
+from trustcal.forecasters.games import Contestant, Opponent, Plan, PostProcessor, Progress, play
 from trustcal.forecasters.hedging import HedgingForecaster
-from trustcal.forecasters.known import FORECASTING, POST_PROCESSING
-from trustcal.forecasters.smoothed import SmoothedForecaster
+from trustcal.forecasters.known_rates import FORECASTING, POST_PROCESSING
+from trustcal.forecasters.pipeline import SmoothedForecaster
+from trustcal.forecasters.rates import ArenaResult, result_of
 from trustcal.guarantees import Bound, online_cdl, online_ece
-from trustcal.noise import RandomRounding, TruncatedGaussian, TruncatedLaplace, UniformNoise
+from trustcal.noise import Noise, RandomRounding, TruncatedGaussian, TruncatedLaplace, UniformNoise
 from trustcal.smoothing.online import OnlineSmoother
 
 PRESETS = ("paper", "post-processing")
+_MEASURES = {"paper": ("ece", "cdl", "dtc"), "post-processing": ("ece", "cdl")}
+
+
+def arena(
+    name: str = "paper",
+    *,
+    horizons: tuple[int, ...] | None = None,
+    seeds: int | None = None,
+    replay: Mapping[str, ArrayLike] | None = None,
+    folder: str | Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> ArenaResult:
+    """Play every contestant against every adversary, and measure how fast the worst errors fall with the horizon.
+
+    Finished games are kept in a folder: a run that was stopped continues there, with the same numbers.
+
+    Parameters
+    ----------
+    name : {"paper", "post-processing"}
+        Online forecasters, or post-processors that see no outcomes.
+    horizons : tuple of int, optional
+        Numbers of rounds.  Default 100, 1,000, 10,000 and 100,000.
+    seeds : int, optional
+        Games of each kind.  Default 3.
+    replay : mapping of str to array, optional
+        Outcomes of real data by name, as further adversaries of the forecasters.
+    folder : str or Path, optional
+        Where finished games are kept.  Default "arena-" and the name, in the working directory.
+    workers : int, optional
+        Number of processes.  Default one per core; 1 plays in this process.
+    progress : callable, optional
+        Called with the number of finished games and the total.
+
+    Returns
+    -------
+    ArenaResult
+        The games, their rates, and the proved bounds.  O(log T) per round for most contestants, O(T log T) to measure.
+    """
+    real = {
+        f"{title} {blake2b(checked_outcomes(outcomes).astype(float).tobytes(), digest_size=3).hexdigest()}": outcomes
+        for title, outcomes in (replay or {}).items()
+    }  # a name that differs for other outcomes: finished games are found by it
+    plan = preset(name, horizons, seeds, real)
+    played = play(plan, folder or f"arena-{name}", progress, workers=workers)
+    return result_of(plan, played, _MEASURES[name])
 
 
 def preset(
@@ -31,7 +82,7 @@ def preset(
     seeds: int | None = None,
     replayed: Mapping[str, ArrayLike] | None = None,
 ) -> Plan:
-    """A plan by its name; horizons and seeds may be others than its own, and outcomes of real data join by a name.
+    """The plan with this name, with other horizons, seeds and replayed outcomes if given.
 
     >>> plan = preset("paper", horizons=(100, 1000), seeds=2)
     >>> len(list(plan.games()))
@@ -42,9 +93,9 @@ def preset(
         real = {title: partial(adversaries.replay, outcomes) for title, outcomes in (replayed or {}).items()}
         return Plan(_FORECASTERS, _ADVERSARIES | real, many, often, proved, FORECASTING)
     if replayed:
-        raise ValueError("outcomes are replayed to forecasters: choose the preset paper.")
+        raise ValueError("only forecasters can play against replayed outcomes: choose the preset paper.")
     if name == "post-processing":
-        return Plan(_POST_PROCESSORS, _WORLDS, many, often, proved, POST_PROCESSING)
+        return Plan(_POST_PROCESSORS, _SEQUENCES, many, often, proved, POST_PROCESSING)
     raise ValueError(f"there is no preset {name!r}: choose {' or '.join(PRESETS)}.")
 
 
@@ -53,7 +104,7 @@ def proved(contestant: Forecaster | PostProcessor, horizon: int) -> tuple[Bound,
     if isinstance(contestant, Forecaster):
         return contestant.guarantee(horizon)
     if isinstance(contestant, OnlineSmoother):
-        theorems, eps = (online_ece, online_cdl), sequences.budget(horizon)
+        theorems, eps = (online_ece, online_cdl), post_processing.budget(horizon)
         return tuple(theorem(contestant.noise, eps, horizon, cells=contestant.cells) for theorem in theorems)
     return ()
 
@@ -67,14 +118,24 @@ class Untouched:
         return q
 
 
-def _elementary(horizon: int, seed: int) -> Forecaster:  # noqa: ARG001 - it draws nothing
-    return ElementaryPredictor(horizon)
+def _made(kind: Callable[..., Any], horizon: int, seed: int, **options: object) -> Any:
+    """The contestant or adversary, given the horizon and the seed if it takes them."""
+    known = {"horizon": horizon, "rng": seed}
+    taken = signature(kind).parameters
+    return kind(**{name: value for name, value in known.items() if name in taken}, **options)
+
+
+def _smoother(noise_for: Callable[[float], Noise], horizon: int, seed: int) -> OnlineSmoother:
+    """The noise for the adversary's budget, on cells unless it is a rounding."""
+    noise = noise_for(post_processing.budget(horizon))
+    return OnlineSmoother(noise, horizon=None if isinstance(noise, RandomRounding) else horizon, rng=seed)
 
 
 def _paper_pipeline(horizon: int, seed: int) -> Forecaster:
-    """The elementary predictor on its own grid, whose DTC is 2/√T by the paper it is from, and the paper's noise."""
+    """The elementary predictor on its authors' grid, with their bound DTC ≤ 2/√T, and the paper's noise."""
     noise = TruncatedLaplace.paper(min(2 / sqrt(horizon), 0.5))
-    return SmoothedForecaster(ElementaryPredictor(horizon, end="left"), _smoother(noise, horizon, seed))
+    smoother = OnlineSmoother(noise, horizon=horizon, rng=seed)
+    return SmoothedForecaster(ElementaryPredictor(horizon, end="left"), smoother)
 
 
 def _rounded_pipeline(horizon: int, seed: int) -> Forecaster:
@@ -82,76 +143,16 @@ def _rounded_pipeline(horizon: int, seed: int) -> Forecaster:
     return SmoothedForecaster(ElementaryPredictor(horizon), OnlineSmoother(noise, rng=seed))
 
 
-def _calibrated(horizon: int, seed: int) -> Forecaster:
-    return CalibratedForecaster(horizon, rng=seed)
-
-
-def _decision(horizon: int, seed: int) -> Forecaster:
-    return DecisionForecaster(horizon, rng=seed)
-
-
-def _decision_square(horizon: int, seed: int) -> Forecaster:
-    return DecisionForecaster(horizon, potential="square", rng=seed)
-
-
-def _leader(horizon: int, seed: int) -> Forecaster:
-    return PerturbedLeader(horizon, rng=seed)
-
-
-def _hedging(horizon: int, seed: int) -> Forecaster:  # noqa: ARG001 - it draws nothing
-    return HedgingForecaster(horizon)
-
-
-def _mean(horizon: int, seed: int) -> Forecaster:  # noqa: ARG001 - it needs neither
-    return RunningMean()
-
-
-def _opposing(horizon: int, seed: int) -> adversaries.Adversary:  # noqa: ARG001 - it needs neither
-    return adversaries.Opposing()
-
-
-def _greedy(horizon: int, seed: int) -> adversaries.Adversary:  # noqa: ARG001 - it needs neither
-    return adversaries.Greedy()
-
-
-def _signs(horizon: int, seed: int) -> adversaries.Adversary:
-    return adversaries.SignPreserving(horizon, rng=seed)
-
-
-def _smoother(noise: UniformNoise | TruncatedLaplace | TruncatedGaussian, horizon: int, seed: int) -> OnlineSmoother:
-    return OnlineSmoother(noise, horizon=horizon, rng=seed)
-
-
-def _uniform(horizon: int, seed: int) -> OnlineSmoother:
-    return _smoother(UniformNoise.for_distance(sequences.budget(horizon), "ece"), horizon, seed)
-
-
-def _laplace(horizon: int, seed: int) -> OnlineSmoother:
-    return _smoother(TruncatedLaplace.paper(sequences.budget(horizon)), horizon, seed)
-
-
-def _gaussian(horizon: int, seed: int) -> OnlineSmoother:
-    return _smoother(TruncatedGaussian.for_distance(sequences.budget(horizon), "ece"), horizon, seed)
-
-
-def _rounding(horizon: int, seed: int) -> OnlineSmoother:
-    return OnlineSmoother(RandomRounding.for_distance(sequences.budget(horizon), "ece"), rng=seed)
-
-
-def _nothing(horizon: int, seed: int) -> PostProcessor:  # noqa: ARG001 - it needs neither
-    return Untouched()
-
-
 _FORECASTERS: dict[str, Contestant] = {
-    "elementary": _elementary,
+    "elementary": partial(_made, ElementaryPredictor),
     "elementary + Laplace (paper)": _paper_pipeline,
     "elementary + rounding": _rounded_pipeline,
-    "calibrated (Foster)": _calibrated,
-    "decision": _decision,
-    "decision, square weights": _decision_square,
-    "leader": _leader,
-    "hedging": _hedging,
-    "running mean": _mean,
+    "calibrated (Foster)": partial(_made, CalibratedForecaster),
+    "decision": partial(_made, DecisionForecaster),
+    "decision, square weights": partial(_made, DecisionForecaster, potential="square"),
+    "leader": partial(_made, PerturbedLeader),
+    "hedging": partial(_made, HedgingForecaster),
+    "running mean": partial(_made, RunningMean),
 }
 _ADVERSARIES: dict[str, Opponent] = {
     "fair coin": partial(adversaries.iid, 0.5),
@@ -159,21 +160,21 @@ _ADVERSARIES: dict[str, Opponent] = {
     "walk": adversaries.walk,
     "switch": adversaries.switch,
     "hard": adversaries.hard,
-    "opposing": _opposing,
-    "greedy": _greedy,
-    "signs": _signs,
+    "opposing": partial(_made, adversaries.Opposing),
+    "greedy": partial(_made, adversaries.Greedy),
+    "signs": partial(_made, adversaries.SignPreserving),
 }
 _POST_PROCESSORS: dict[str, Contestant] = {
-    "nothing": _nothing,
-    "uniform": _uniform,
-    "Laplace (paper)": _laplace,
-    "Gaussian": _gaussian,
-    "random rounding": _rounding,
+    "nothing": partial(_made, Untouched),
+    "uniform": partial(_smoother, partial(UniformNoise.for_distance, target="ece")),
+    "Laplace (paper)": partial(_smoother, TruncatedLaplace.paper),
+    "Gaussian": partial(_smoother, partial(TruncatedGaussian.for_distance, target="ece")),
+    "random rounding": partial(_smoother, partial(RandomRounding.for_distance, target="ece")),
 }
-_WORLDS: dict[str, Opponent] = {
-    "hard, up": partial(sequences.hard, 1),
-    "hard, down": partial(sequences.hard, -1),
-    "paper, one": partial(sequences.hard_paper, 1),
-    "paper, other": partial(sequences.hard_paper, -1),
-    "rain": sequences.rain,
+_SEQUENCES: dict[str, Opponent] = {
+    "hard, up": partial(post_processing.hard, 1),
+    "hard, down": partial(post_processing.hard, -1),
+    "paper, one": partial(post_processing.hard_paper, 1),
+    "paper, other": partial(post_processing.hard_paper, -1),
+    "rain": post_processing.rain,
 }

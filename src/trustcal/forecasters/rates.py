@@ -1,4 +1,4 @@
-"""Rates: how fast the worst error falls with the horizon, measured over all games of an arena."""
+"""Rates: how fast the worst error falls with the horizon, over all games of an arena."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.forecasters.arena import Game, Plan, Played
+from trustcal.checking import checked_choice
+from trustcal.forecasters.games import Game, Plan, Played
 from trustcal.guarantees import Bound
 from trustcal.measures import table as measures
 
@@ -27,26 +28,79 @@ class Rate:
     worst: tuple[float, ...]
     """At each horizon the largest, over adversaries, of the mean over seeds."""
     against: tuple[str, ...]
-    """Which adversary that was."""
+    """The adversary of each worst error."""
     slope: float
     """Of ln(worst) on ln(T), by least squares; NaN for fewer than two horizons or an error of 0."""
     low: float
-    """The slope's 2.5 % quantile over 999 bootstrap resamples of the seeds; NaN with a single seed."""
+    """2.5 % quantile of the slope over 999 bootstrap resamples of the seeds; NaN with a single seed."""
     high: float
-    """The 97.5 % quantile."""
+    """97.5 % quantile."""
+    slopes: dict[str, float]
+    """The slope against each adversary alone."""
+
+
+@final
+@dataclass(frozen=True)
+class ArenaResult:
+    """The games of a plan, their rates, and the comparison with what is proved."""
+
+    plan: Plan
+    played: tuple[Played, ...]
+    rates: dict[str, tuple[Rate, ...]]
+    """By measure, for each contestant."""
+    compared: tuple[tuple[Game, Bound, float], ...]
+    """Every game with each non-vacuous bound of its contestant, and the error at its end."""
+
+    @property
+    def exceeded(self) -> int:
+        """The number of comparisons in which the error exceeds the bound.
+
+        Bounds on randomised contestants hold in expectation: a single game may exceed one.
+        """
+        return sum(error > bound.value for _, bound, error in self.compared)
+
+    @property
+    def nearest(self) -> tuple[Game, Bound, float]:
+        """The comparison in which the error is the largest share of the bound."""
+        return max(self.compared, key=lambda one: one[2] / one[1].value)
+
+    def proved(self, rate: Rate) -> float | None:
+        """The smallest non-vacuous proved bound on a rate's error at its last horizon; None if there is none."""
+        bounds = self.plan.guarantees(rate.contestant, rate.horizons[-1])
+        symbol = measures.MEASURES[rate.measure].symbol
+        return min((bound.value for bound in bounds if bound.quantity == symbol and not bound.vacuous), default=None)
+
+
+def result_of(plan: Plan, played: Sequence[Played], keys: Sequence[str]) -> ArenaResult:
+    """The rates of these measures, each computed once, and the comparison with what is proved."""
+    rates = {key: tuple(rate(played, name, key) for name in contestants(played)) for key in keys}
+    return ArenaResult(plan, tuple(played), rates, tuple(proved_and_played(plan, played)))
 
 
 def rate(played: Sequence[Played], contestant: str, measure: str, rng: np.random.Generator | int = 0) -> Rate:
     """The rate of one contestant in one measure, from all games of an arena.
 
-    The interval resamples seeds, within every horizon and adversary alike, and takes the worst adversary afresh.  It
-    knows nothing of curvature: over few decades a slope is not yet an exponent.
+    The interval resamples seeds, within every horizon and adversary, and takes the worst adversary of each resample.
+    It ignores curvature: over a few decades a slope is not yet an exponent.
+
+    Parameters
+    ----------
+    played : sequence of Played
+        All games of an arena.
+    contestant, measure : str
+        Whose rate, in which measure.
+    rng : Generator or int, default 0
+        Source of the resamples.
+
+    Returns
+    -------
+    Rate
+        O(resamples · games).
     """
-    if measure not in measures.played():
-        raise ValueError(f"measure must be one of {', '.join(measures.played())}, not {measure!r}.")
-    own = {one.game: getattr(one.scores[-1], measure) for one in played if one.game.contestant == contestant}
+    checked_choice("measure", measure, measures.played())
+    own = {one.game: one.scores[-1].errors[measure] for one in played if one.game.contestant == contestant}
     if not own:
-        raise ValueError(f"nobody called {contestant!r} played. Choose among {', '.join(contestants(played))}.")
+        raise ValueError(f"no contestant {contestant!r} played. Choose among {', '.join(contestants(played))}.")
     horizons, adversaries, seeds = (
         sorted({getattr(game, field) for game in own}) for field in ("horizon", "adversary", "seed")
     )
@@ -72,25 +126,23 @@ def rate(played: Sequence[Played], contestant: str, measure: str, rng: np.random
         _slope(horizons, means.max(axis=1)),
         float(low),
         float(high),
+        {name: _slope(horizons, means[:, index]) for index, name in enumerate(adversaries)},
     )
 
 
 def proved_and_played(plan: Plan, played: Sequence[Played]) -> Iterator[tuple[Game, Bound, float]]:
-    """Every game with each bound proved of its contestant that says something, and the error the game ended with.
-
-    Bounds on randomised contestants hold in expectation: now and then a single game may exceed one.
-    """
+    """Every game with each non-vacuous bound of its contestant, and the error at its end."""
     names = {measures.MEASURES[key].symbol: key for key in measures.played()}
     whole = {(one.game.contestant, one.game.horizon) for one in played}
     bounds = {key: [bound for bound in plan.guarantees(*key) if not bound.vacuous] for key in whole}
     for one in played:
         for bound in bounds[one.game.contestant, one.game.horizon]:
             if bound.quantity in names:
-                yield one.game, bound, getattr(one.scores[-1], names[bound.quantity])
+                yield one.game, bound, one.scores[-1].errors[names[bound.quantity]]
 
 
 def contestants(played: Sequence[Played]) -> tuple[str, ...]:
-    """Who played, in order of appearance."""
+    """The contestants, in order of appearance."""
     return tuple(dict.fromkeys(one.game.contestant for one in played))
 
 

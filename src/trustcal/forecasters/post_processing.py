@@ -1,8 +1,8 @@
-"""The paper's post-processing game: an adversary picks predictions and outcomes, the post-processor sees no outcomes.
+"""The paper's post-processing game: the adversary picks predictions and outcomes, the post-processor sees no outcomes.
 
-The adversary's budget is a distance to calibration of eps = T^(−1/2), what the elementary predictor spends; the
-post-processor knows eps and T.  Each hard instance is a pair of worlds that look alike for half of the rounds: those of
-`instances.online_hard` and `online_hard_paper`, which want whole counts at exactly eps, here for any number of rounds.
+The adversary's budget is a distance to calibration of eps = T^(−1/2), that of the elementary predictor; the
+post-processor knows eps and T.  The hard sequences come in pairs with the same first half.  They are those of
+`paper.online_hard` and `paper.online_hard_paper`, which need whole counts, for any number of rounds.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from trustcal.paper import Sequence
 
 
 def budget(horizon: int) -> float:
-    """The distance to calibration that the adversary may spend: T^(−1/2), at most 1/12."""
+    """The distance to calibration that the adversary may use: T^(−1/2), at most 1/12."""
     return min(1 / sqrt(checked_count("horizon", horizon)), 1 / 12)
 
 
 def hard(side: int, horizon: int, rng: Rng = None) -> Sequence:
-    """Theorem 21's pair: 1/2 is said first, then 1/2 + 2h or 1/2 − 2h, of frequencies 1/2 ± h throughout.
+    """Theorem 21's pair: predictions 1/2, then 1/2 ± 2h, with frequency 1/2 ± h throughout.
 
-    h is such that the distance, 2h²/(1 + 2h), is the budget; nobody has less than h/2 of ECE and of CDL in both worlds.
+    h is such that the distance 2h²/(1 + 2h) is the budget.  On one of the two, ECE and CDL are at least h/2.
 
     >>> rounds = hard(1, 10_000, 0)
     >>> rounds.predictions[[0, -1]].round(3), float(rounds.outcomes.mean())
@@ -39,8 +39,8 @@ def hard(side: int, horizon: int, rng: Rng = None) -> Sequence:
 def hard_paper(side: int, horizon: int, rng: Rng = None) -> Sequence:
     """Theorem 4.4's pair, with s = √eps.
 
-    One world says 1/2 − s, then 1/2 + s, of frequencies 1/2 ∓ (s/2 − eps); the other 1/2 − s throughout, of frequency
-    1/2 − s − eps.
+    One sequence predicts 1/2 − s, then 1/2 + s, with frequencies 1/2 ∓ (s/2 − eps).  The other predicts 1/2 − s
+    throughout, with frequency 1/2 − s − eps.
     """
     eps = budget(horizon)
     s = sqrt(eps)
@@ -50,7 +50,7 @@ def hard_paper(side: int, horizon: int, rng: Rng = None) -> Sequence:
 
 
 def rain(horizon: int, rng: Rng = None) -> Sequence:
-    """The introduction's forecaster: 1/2 − eps before rain, 1/2 + eps before sunshine, in any order."""
+    """The introduction's forecaster: 1/2 − eps before rain, 1/2 + eps before sunshine, in random order."""
     eps = budget(horizon)
     random = generator(rng)
     y = random.permutation(np.arange(horizon) % 2).astype(np.int8)
@@ -58,7 +58,7 @@ def rain(horizon: int, rng: Rng = None) -> Sequence:
 
 
 def _halves(said: tuple[float, float], frequency: tuple[float, float], horizon: int, rng: Rng) -> Sequence:
-    """Two halves, each with the whole number of ones next to its frequency, in random order."""
+    """Two halves, each with the nearest whole number of ones to its frequency, in random order."""
     random, sizes = generator(rng), (horizon - horizon // 2, horizon // 2)
     outcomes = [
         random.permutation((np.arange(size) < floor(share * size + 0.5)).astype(np.int8))

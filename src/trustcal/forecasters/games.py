@@ -1,7 +1,7 @@
-"""The arena: every contestant against every adversary, at every horizon, with several seeds, on all cores.
+"""Games: every contestant against every adversary, at every horizon, with several seeds, on all cores.
 
-A game is played once.  Its scores are a file in the folder, written whole or not at all; a run that was killed goes on
-where it stopped, and ends with the numbers of an undisturbed one.
+A game is played once.  Its errors are a file in the folder, written whole or not at all.  A run that was killed
+continues where it stopped, and ends with the numbers of an undisturbed one.
 """
 
 from __future__ import annotations
@@ -20,31 +20,30 @@ from numpy.typing import NDArray
 from trustcal.checking import checked_count
 from trustcal.forecasters.adversaries import Adversary, duel
 from trustcal.forecasters.forecaster import FloatArray, Forecaster
-from trustcal.forecasters.known import KnownRate
+from trustcal.forecasters.known_rates import KnownRate
 from trustcal.guarantees import Bound
-from trustcal.measures.continuous import smcal
-from trustcal.measures.decision import cdl, ece, ucal
-from trustcal.measures.transport import dtc
+from trustcal.measures.table import played as played_measures
+from trustcal.measures.table import values_of
 from trustcal.paper import Sequence
 from trustcal.predictor import Predictor
 from trustcal.states import damage_refused, loaded, saved
 from trustcal.writing import atomically
 
 Progress = Callable[[int, int], None]
-"""Called with the number of finished games and of all."""
+"""Called with the number of finished games and the total."""
 
 _GAME_VERSION = 1
 
 
 class PostProcessor(Protocol):
-    """Maps predictions to predictions without outcomes; `OnlineSmoother` is one."""
+    """Maps predictions to predictions without outcomes, as `OnlineSmoother` does."""
 
     def transform_many(self, q: FloatArray) -> FloatArray:
-        """The predictions, made safe."""
+        """The predictions after post-processing."""
 
 
 Contestant = Callable[[int, int], Forecaster | PostProcessor]
-"""Makes a forecaster, or a post-processor, from a horizon and a seed."""
+"""Makes a forecaster or a post-processor from a horizon and a seed."""
 Opponent = Callable[[int, int], Adversary | Sequence]
 """Makes an adversary, or predictions with outcomes, from a horizon and a seed."""
 
@@ -52,7 +51,7 @@ Opponent = Callable[[int, int], Adversary | Sequence]
 @final
 @dataclass(frozen=True)
 class Game:
-    """Who plays whom, for how many rounds, with which seed."""
+    """Contestant, adversary, number of rounds and seed."""
 
     contestant: str
     adversary: str
@@ -68,39 +67,36 @@ class Game:
 
 @final
 @dataclass(frozen=True)
-class Score:
-    """The errors after some rounds of a game, each by value and exact."""
+class GameScore:
+    """The errors after some rounds of a game, exact and on the distinct predictions."""
 
     rounds: int
-    ece: float
-    cdl: float
-    smcal: float
-    dtc: float
-    ucal: float
+    errors: dict[str, float]
+    """By their keys in the table of measures."""
 
 
 @final
 @dataclass(frozen=True)
 class Played:
-    """A game and its scores, after a quarter, half and all of its rounds."""
+    """A game and its errors after a quarter, half and all of its rounds."""
 
     game: Game
-    scores: tuple[Score, ...]
+    scores: tuple[GameScore, ...]
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Contestants and adversaries by name, each a function of horizon and seed that can be sent to another process."""
+    """Contestants and adversaries by name, each a picklable function of horizon and seed."""
 
     contestants: Mapping[str, Contestant]
     adversaries: Mapping[str, Opponent]
     horizons: tuple[int, ...]
     seeds: int
     proved: Callable[[Forecaster | PostProcessor, int], tuple[Bound, ...]]
-    """What is proved of a contestant at a horizon."""
+    """The proved bounds of a contestant at a horizon."""
     known: tuple[KnownRate, ...]
-    """What is known of the game."""
+    """The known rates of the game."""
 
     def __post_init__(self) -> None:
         checked_count("seeds", self.seeds)
@@ -109,12 +105,12 @@ class Plan:
         games = list(self.games())
         if not games or len({game.file for game in games}) < len(games):
             raise ValueError(
-                f"the games of a plan need different file names, but {len(games)} games have "
+                f"the games of a plan need distinct file names, but {len(games)} games have "
                 f"{len({game.file for game in games})}. Use names and horizons that differ in letters or digits."
             )
 
     def games(self) -> Iterator[Game]:
-        """All games, the longest first, so that no core waits long at the end."""
+        """All games, the longest first, so that the cores finish together."""
         for horizon in sorted(self.horizons, reverse=True):
             for seed in range(self.seeds):
                 for contestant in self.contestants:
@@ -122,18 +118,31 @@ class Plan:
                         yield Game(contestant, adversary, horizon, seed)
 
     def guarantees(self, contestant: str, horizon: int) -> tuple[Bound, ...]:
-        """What is proved of a contestant at a horizon."""
+        """The proved bounds of a contestant at a horizon."""
         return self.proved(self.contestants[contestant](horizon, 0), horizon)
 
 
-def run(
+def play(
     plan: Plan, folder: str | Path, progress: Progress | None = None, *, workers: int | None = None
 ) -> tuple[Played, ...]:
-    """Play what is not yet in the folder, and return all games of the plan.
+    """Play the games that are not yet in the folder, and return all games of the plan.
 
-    `workers` processes, all cores unless given; with 1 in this process.  (A script that starts more needs Python's
-    usual `if __name__ == "__main__":`.)  Files are per game, so the folder may serve plans that grow; contestants and
-    adversaries are known by name, so a changed one needs another folder.
+    Parameters
+    ----------
+    plan : Plan
+        Contestants, adversaries, horizons and seeds.
+    folder : str or Path
+        One file per game, so that a plan may grow.  Games are found by name: a changed contestant needs a new folder.
+    progress : callable, optional
+        Called with the number of finished games and the total.
+    workers : int, optional
+        Number of processes.  Default one per core; 1 plays in this process.  A script that starts more needs Python's
+        usual `if __name__ == "__main__":`.
+
+    Returns
+    -------
+    tuple of Played
+        In the order of `plan.games()`.
     """
     place = Path(folder)
     if place.exists() and not place.is_dir():
@@ -142,7 +151,7 @@ def run(
     place.mkdir(parents=True, exist_ok=True)
     games = list(plan.games())
     waiting = [game for game in games if not (place / game.file).exists()]
-    tell = progress or _silently
+    tell = progress or (lambda *_: None)
     done = len(games) - len(waiting)
     tell(done, len(games))
     many = min(many, len(waiting))
@@ -156,17 +165,19 @@ def run(
     return tuple(_read(place, game) for game in games)
 
 
-def measured(predictions: FloatArray, outcomes: NDArray[np.integer[Any]]) -> Score:
-    """All errors of the rounds so far.
+def measured(predictions: FloatArray, outcomes: NDArray[np.integer[Any]]) -> GameScore:
+    """All errors of these rounds.
 
-    >>> measured(np.array([0.5, 0.5]), np.array([0, 1])).ece
+    >>> measured(np.array([0.5, 0.5]), np.array([0, 1])).errors["ece"]
     0.0
     """
     q = Predictor.from_samples(outcomes, predictions)
-    return Score(len(outcomes), ece(q), cdl(q), smcal(q), dtc(q), ucal(q))
+    return GameScore(len(outcomes), values_of(played_measures(), q, q))
 
 
-def _scores(contestant: Forecaster | PostProcessor, opponent: Adversary | Sequence, horizon: int) -> tuple[Score, ...]:
+def _scores(
+    contestant: Forecaster | PostProcessor, opponent: Adversary | Sequence, horizon: int
+) -> tuple[GameScore, ...]:
     y: NDArray[np.integer[Any]]
     if isinstance(contestant, Forecaster) and isinstance(opponent, Adversary):
         said, y = duel(contestant, opponent, horizon)
@@ -174,16 +185,16 @@ def _scores(contestant: Forecaster | PostProcessor, opponent: Adversary | Sequen
         said, y = contestant.transform_many(opponent.predictions), opponent.outcomes
     else:
         raise ValueError(
-            f"a forecaster meets an adversary, a post-processor predictions; not {contestant!r} with {opponent!r}."
+            f"a forecaster plays an adversary, a post-processor a sequence; not {contestant!r} with {opponent!r}."
         )
     return tuple(measured(said[:many], y[:many]) for many in (horizon // 4, horizon // 2, horizon))
 
 
 def _finish(contestant: Contestant, opponent: Opponent, game: Game, folder: Path) -> None:
-    """Play one game and leave its file."""
-    # The two draw from different streams of the seed: an adversary must not know the coins.
+    """Play one game and write its file."""
+    # Different seeds: an adversary must not know the coins of the contestant.
     scores = _scores(contestant(game.horizon, 2 * game.seed), opponent(game.horizon, 2 * game.seed + 1), game.horizon)
-    fields = {"game": asdict(game), "scores": [asdict(score) for score in scores]}
+    fields = {"game": asdict(game), "scores": [{"rounds": score.rounds, **score.errors} for score in scores]}
     with atomically(folder / game.file) as fresh:
         fresh.write_text(saved("ArenaGame", _GAME_VERSION, fields))
 
@@ -193,12 +204,16 @@ def _read(folder: Path, game: Game) -> Played:
     try:
         with damage_refused():
             state = loaded(file.read_text(), "ArenaGame", _GAME_VERSION, ("game", "scores"))
-            played = Played(game, tuple(Score(**score) for score in state["scores"]))
+            played = Played(game, tuple(_score(**score) for score in state["scores"]))
     except ValueError as error:
-        raise ValueError(f"{file}: {error} Delete it, and the game is played again.") from None
+        raise ValueError(f"{file}: {error} Delete it to play the game again.") from None
     if state["game"] != asdict(game):
-        raise ValueError(f"{file} is of another game, {state['game']}. Use a folder of its own.")
+        raise ValueError(f"{file} is of another game, {state['game']}. Use another folder.")
     return played
+
+
+def _score(rounds: int, **errors: float) -> GameScore:
+    return GameScore(rounds, {key: errors[key] for key in played_measures()})
 
 
 def _in_parallel(plan: Plan, games: list[Game], folder: Path, workers: int, tell: Callable[[int], None]) -> None:
@@ -218,7 +233,7 @@ def _in_parallel(plan: Plan, games: list[Game], folder: Path, workers: int, tell
 
 
 def _end_with_parent() -> None:
-    """A worker whose parent was killed would wait for work for ever."""
+    """End a worker whose parent was killed; it would wait for work for ever."""
     from multiprocessing import parent_process
     from threading import Thread
 
@@ -230,7 +245,3 @@ def _end_with_parent() -> None:
         os._exit(1)
 
     Thread(target=follow, daemon=True).start()
-
-
-def _silently(done: int, total: int) -> None:  # noqa: ARG001 - nobody asked
-    return None

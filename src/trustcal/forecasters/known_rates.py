@@ -1,4 +1,4 @@
-"""What is known of the two games: the rates that somebody reaches, and those that nobody can beat."""
+"""The known rates of the two games: upper bounds that some method attains, and lower bounds for every method."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, final
 @final
 @dataclass(frozen=True)
 class KnownRate:
-    """Errors of order T^exponent are reached (≤), or cannot be beaten (≥); the constant is 1 where none is known.
+    """Errors of order T^exponent are attained (≤), or cannot be beaten (≥); the constant is 1 if none is known.
 
     >>> print(KnownRate("dtc", -1 / 2, "≤", "Theorem O.1"))
     T^-0.5 ≤ (Theorem O.1)
@@ -41,7 +41,7 @@ FORECASTING = (
     KnownRate("ucal", -1 / 2, "≤", "perturbed leader, Theorem O.4"),
     KnownRate("ucal", -1 / 2, "≥", "a fair coin, Theorem O.7", 1 / sqrt(2 * pi)),
 )
-"""Forecasters who see the outcomes of the past."""
+"""Forecasters that see past outcomes."""
 
 POST_PROCESSING = (
     KnownRate("ece", -1 / 4, "≤", "random rounding, Theorem 19", 2.0),
@@ -49,4 +49,4 @@ POST_PROCESSING = (
     KnownRate("cdl", -1 / 4, "≤", "random rounding, Theorem 19", 2.0),
     KnownRate("cdl", -1 / 4, "≥", "Theorem 21, correcting Theorem 4.4", sqrt(2) / 4),
 )
-"""Post-processors who see no outcomes, of predictions within T^(−1/2) of calibration; to first order."""
+"""Post-processors that see no outcomes, for predictions within T^(−1/2) of calibration; to first order."""

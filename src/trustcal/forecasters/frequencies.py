@@ -1,4 +1,4 @@
-"""Forecasters that only count outcomes: the running mean, and the perturbed leader for U-calibration."""
+"""Forecasters that announce the frequency of ones: the running mean, and the perturbed leader for U-calibration."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from trustcal.smoothing.draws import seed_from
 
 @final
 class RunningMean(Forecaster):
-    """The frequency so far, (ones + 1/2)/(rounds + 1): the baseline, right for coins and without any guarantee.
+    """The frequency so far, (ones + 1/2)/(rounds + 1): the baseline, without a guarantee.  O(1) per round.
 
+    Examples
+    --------
     >>> forecaster = RunningMean()
     >>> forecaster.play([1, 1, 0])
     array([0.5       , 0.75      , 0.83333333])
-
-    O(1) per round; one integer.
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ("ones",)
 
     def __init__(self) -> None:
         self.ones = 0
-        """How many outcomes were 1."""
+        """Number of ones so far."""
 
     def __repr__(self) -> str:
         return f"RunningMean(ones={self.ones}, rounds={self.rounds})"
 
     def forecast(self) -> Forecast:
-        """One value, for certain."""
+        """One value with probability 1."""
         return Forecast((self._announce(),), (1.0,))
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """Nothing: an adversary who says the opposite makes every error large."""
+        """Nothing: an adversary who opposes makes every error large."""
         checked_count("horizon", horizon)
         return ()
 
@@ -71,14 +71,25 @@ class PerturbedLeader(Forecaster):
 
         announce (ones + g1)/(rounds + g0 + g1) with fresh g0, g1,   Pr[g = k] = ρ(1 − ρ)^k,   ρ = √(2/T)
 
-    The expected regret of every proper score in [0, 1] is at most ρ + 2(1 − ρ)/(ρT) a round.  U-calibration is from
-    Kleinberg, Paes Leme, Schneider and Teng (2023); that this one perturbation serves all scores, from Luo, Senapati
-    and Sharan (2024).  It says nothing of ECE and CDL.
+    The expected regret of every proper score in [0, 1] is at most ρ + 2(1 − ρ)/(ρT) per round.  ECE and CDL are not
+    bounded.  O(1) per round; one integer.
 
+    Parameters
+    ----------
+    horizon : int
+        T, the number of rounds, at least 3.
+    rng : Generator or int, optional
+        Source of the perturbations.
+
+    References
+    ----------
+    Kleinberg, Paes Leme, Schneider and Teng (2023) introduce U-calibration; Luo, Senapati and Sharan (2024) show that
+    one perturbation serves all scores.
+
+    Examples
+    --------
     >>> print(PerturbedLeader(10**6, rng=1).guarantee(10**6)[0])
     U-calibration ≤ 0.00282643 (Theorem O.4, for each score in expectation)
-
-    O(1) per round; one integer.
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ("ones",)
@@ -86,7 +97,7 @@ class PerturbedLeader(Forecaster):
     def __init__(self, horizon: int, *, rng: np.random.Generator | int | None = None) -> None:
         self.horizon = checked_count("horizon", horizon, least=3)
         self.rate = sqrt(2 / self.horizon)
-        """ρ, the chance that an imagined run of outcomes ends."""
+        """ρ, the parameter of the geometric perturbations."""
         self.ones = 0
         self.seed = seed_from(rng)
         self._coins = Coins(self.seed)
@@ -97,7 +108,7 @@ class PerturbedLeader(Forecaster):
     def forecast(self) -> Forecast:
         """The mean announcement given g0 + g1 (given the sum, g1 is uniform), at 32 quantiles of the sum.
 
-        The law itself has too many values to list.  Each of these lies on the side of 1/2 on which all means lie.
+        The distribution has too many values to list.  Each of these means is on the same side of 1/2 as all means.
         """
         from scipy.special import gammaincinv
 

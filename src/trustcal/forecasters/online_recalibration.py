@@ -1,4 +1,4 @@
-"""Recalibrators of a score that somebody else gives: transform_one(q), then learn_one(q, y)."""
+"""Online recalibrators of a given score: transform_one(q), then learn_one(q, y)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Self, final
 
 import numpy as np
 
-import trustcal.forecasters
 from trustcal.cells import announced
-from trustcal.checking import checked_cells, checked_count
-from trustcal.forecasters.forecaster import checked_outcome, checked_probability, kind_of
+from trustcal.checking import checked_cells, checked_count, checked_outcome, checked_prediction
+from trustcal.forecasters.forecaster import revived
 from trustcal.guarantees import Bound
 from trustcal.states import damage_refused, loaded, saved
 
@@ -19,26 +18,26 @@ _STATE_VERSION = 1
 
 
 class Recalibrator(ABC):
-    """Maps a given score to a better probability, and learns from outcomes, which may come late."""
+    """Maps a score to a better probability, and learns from outcomes, which may arrive late."""
 
     rounds: int = 0
-    """How many outcomes have been learnt."""
+    """Number of outcomes learnt."""
 
     @abstractmethod
     def transform_one(self, q: float) -> float:
-        """The score, recalibrated; nothing changes."""
+        """The recalibrated score; the state does not change."""
 
     @abstractmethod
     def learn_one(self, q: float, y: float) -> None:
-        """The outcome of a score."""
+        """Learn the outcome of a score."""
 
     @abstractmethod
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """What is proved of the first `horizon` rounds, if each outcome is learnt before the next score comes."""
+        """What is proved of the first `horizon` rounds, if each outcome is learnt before the next score."""
 
     @abstractmethod
     def to_json(self) -> str:
-        """The state, from which `from_json` continues to the same bits."""
+        """The state; the recalibrator that `from_json` makes of it continues bit for bit."""
 
     @classmethod
     @abstractmethod
@@ -50,12 +49,17 @@ class Recalibrator(ABC):
 class OnlinePlatt(Recalibrator):
     """Online Platt scaling: p = σ(a·logit(q) + b), with (a, b) by online Newton steps on the log loss.
 
-        g = (p − y)·(x, 1);   H += g·gᵀ;   (a, b) −= 10·H⁻¹·g;   at the start H = 100·I and (a, b) = (1, 0)
+        g = (p − y)·(x, 1);   H += g·gᵀ;   (a, b) −= 10·H⁻¹·g;   initially H = 100·I and (a, b) = (1, 0)
 
-    From Gupta and Ramdas, *Online Platt scaling with calibeating* (2023), with the constants of their code; scores are
-    clipped to [0.01, 0.99], and (a, b) to the ball of radius 100.  Their regret bound needs other constants, so none
-    is claimed here.
+    Scores are clipped to [0.01, 0.99], and (a, b) to the ball of radius 100.  The constants are those of the authors'
+    code; their regret bound needs others, so none is claimed here.  O(1) per round; five floats.
 
+    References
+    ----------
+    Gupta and Ramdas, *Online Platt scaling with calibeating* (2023).
+
+    Examples
+    --------
     >>> platt = OnlinePlatt()
     >>> round(platt.transform_one(0.7), 12)
     0.7
@@ -63,8 +67,6 @@ class OnlinePlatt(Recalibrator):
     ...     platt.learn_one(0.7, 0)
     >>> platt.transform_one(0.7) < 0.1
     True
-
-    O(1) per round; five floats.
     """
 
     def __init__(self) -> None:
@@ -80,7 +82,7 @@ class OnlinePlatt(Recalibrator):
         return _sigmoid(self.slope * _logit(q) + self.offset)
 
     def learn_one(self, q: float, y: float) -> None:
-        """One Newton step.  H⁻¹ is updated by Sherman and Morrison's formula."""
+        """One Newton step; H⁻¹ is updated by the Sherman–Morrison formula."""
         outcome, x = checked_outcome(y), _logit(q)
         error = _sigmoid(self.slope * x + self.offset) - outcome
         g0, g1 = error * x, error
@@ -100,7 +102,7 @@ class OnlinePlatt(Recalibrator):
         return ()
 
     def to_json(self) -> str:
-        """The state, from which `from_json` continues to the same bits."""
+        """The state; the recalibrator that `from_json` makes of it continues bit for bit."""
         fields = {"slope": self.slope, "offset": self.offset, "inverse": self.inverse, "rounds": self.rounds}
         return saved("OnlinePlatt", _STATE_VERSION, fields)
 
@@ -120,19 +122,30 @@ class OnlinePlatt(Recalibrator):
 
 @final
 class Calibeating(Recalibrator):
-    """Calibeating (Foster and Hart 2023): the frequency so far among the rounds whose score fell into the same cell.
+    """Calibeating: the frequency of ones so far among rounds with a score in the same bin (Theorem O.6).
 
-    As sharp as the score itself, and nearly calibrated: its Brier score exceeds the score's refinement, the best that
-    any relabelling of the cells could have had in hindsight, by at most N·(1 + ln(T/N))/T (Theorem O.6).  With a
-    `model` its output is what is put into cells: Calibeating(OnlinePlatt()) is Gupta and Ramdas's TOPS.
+    As sharp as the score, and nearly calibrated: the Brier score exceeds the score's refinement, the best that any
+    relabelling of the bins could have achieved in hindsight, by at most N·(1 + ln(T/N))/T.  O(1) per round; 2N
+    integers.
 
+    Parameters
+    ----------
+    model : Recalibrator, optional
+        Transforms the score before it is binned: Calibeating(OnlinePlatt()) is Gupta and Ramdas's TOPS.
+    cells : int, default 10
+        N, the number of bins of equal width.
+
+    References
+    ----------
+    Foster and Hart, *"Calibeating": beating forecasters at their own game* (2023).
+
+    Examples
+    --------
     >>> beat = Calibeating(cells=10)
     >>> for y in (1, 0, 1, 1):
     ...     beat.learn_one(0.31, y)
     >>> beat.transform_one(0.39), beat.transform_one(0.41)
     (0.75, 0.45)
-
-    O(1) per round; 2N integers.
     """
 
     def __init__(self, model: Recalibrator | None = None, *, cells: int = 10) -> None:
@@ -144,19 +157,19 @@ class Calibeating(Recalibrator):
 
     @property
     def cells(self) -> int:
-        """N, the number of cells."""
+        """N, the number of bins."""
         return len(self.n)
 
     def __repr__(self) -> str:
         return f"Calibeating({self.model!r}, cells={self.cells}, rounds={self.rounds})"
 
     def transform_one(self, q: float) -> float:
-        """The frequency in the cell of the score; in a cell never seen, its middle."""
+        """The frequency in the bin of the score; its midpoint if no score has fallen there."""
         i = self._cell(q)
         return self.s[i] / self.n[i] if self.n[i] else (i + 0.5) / self.cells
 
     def learn_one(self, q: float, y: float) -> None:
-        """Count the outcome in the cell of the score, then let the model learn it."""
+        """Count the outcome in the bin of the score, then let the model learn it."""
         outcome, i = checked_outcome(y), self._cell(q)
         self.n[i] += 1
         self.s[i] += outcome
@@ -165,13 +178,13 @@ class Calibeating(Recalibrator):
         self.rounds += 1
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """How far the Brier score can exceed the refinement of the scores in their cells."""
+        """The excess of the Brier score over the refinement of the binned scores."""
         after = checked_count("horizon", horizon)
         used = min(self.cells, after)
         return (Bound("Brier regret", used * (1 + log(after / used)) / after, "Theorem O.6", True),)
 
     def to_json(self) -> str:
-        """The state, from which `from_json` continues to the same bits."""
+        """The state; the recalibrator that `from_json` makes of it continues bit for bit."""
         model = None if self.model is None else self.model.to_json()
         return saved("Calibeating", _STATE_VERSION, {"model": model, "n": self.n, "s": self.s, "rounds": self.rounds})
 
@@ -183,28 +196,20 @@ class Calibeating(Recalibrator):
         n = [checked_count("n", count, least=0) for count in state["n"]]
         s = [checked_count("s", count, least=0) for count in state["s"]]
         if len(n) != len(s) or any(ones > all_ for ones, all_ in zip(s, n, strict=False)):
-            raise ValueError("the state's counts do not fit together. It must be what Calibeating.to_json gave.")
-        beat = cls(None if state["model"] is None else _revived(state["model"]), cells=len(n))
+            raise ValueError("the state's counts are inconsistent. It must be what Calibeating.to_json gave.")
+        beat = cls(None if state["model"] is None else revived(state["model"], Recalibrator), cells=len(n))
         beat.n, beat.s, beat.rounds = n, s, checked_count("rounds", state["rounds"], least=0)
         return beat
 
     def _cell(self, q: float) -> int:
-        x = checked_probability(q) if self.model is None else self.model.transform_one(q)
+        x = checked_prediction(q) if self.model is None else self.model.transform_one(q)
         return round(float(announced(np.array([x]), self.cells, "left")[0]) * self.cells)
 
 
 def _logit(q: float) -> float:
-    clipped = min(max(checked_probability(q), 0.01), 0.99)
+    clipped = min(max(checked_prediction(q), 0.01), 0.99)
     return log(clipped) - log1p(-clipped)
 
 
 def _sigmoid(z: float) -> float:
     return 1 / (1 + exp(-z)) if z >= 0 else exp(z) / (1 + exp(z))
-
-
-def _revived(text: object) -> Recalibrator:
-    name = kind_of(text)
-    kind = getattr(trustcal.forecasters, name, None)
-    if not (isinstance(kind, type) and issubclass(kind, Recalibrator)):
-        raise ValueError(f"the state is of a recalibrator that this version of trustcal does not have: {name}.")
-    return kind.from_json(str(text))

@@ -1,4 +1,4 @@
-"""The paper's pipeline: a forecaster close to calibration, made safe for decision makers by noise."""
+"""The paper's pipeline: a forecaster close to calibration, followed by noise."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-import trustcal.forecasters
-from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, kind_of
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, revived
 from trustcal.guarantees import Bound, online_cdl, online_ece
 from trustcal.noise import RandomRounding
 from trustcal.smoothing.online import OnlineSmoother
@@ -18,9 +17,18 @@ from trustcal.smoothing.online import OnlineSmoother
 class SmoothedForecaster(Forecaster):
     """A forecaster whose announcements pass through an `OnlineSmoother` (Section 4): ECE and CDL O(√DTC).
 
-    The forecaster learns the outcomes; the smoother never sees one.  With DTC ≤ eps proved of the forecaster, Theorem
-    19 with eps holds of what is announced: T^(−1/4) after the elementary predictor's T^(−1/2).
+    The forecaster learns the outcomes; the smoother sees none.  If DTC ≤ eps is proved of the forecaster, Theorem 19
+    with eps holds for the announcements: T^(−1/4) after the elementary predictor's T^(−1/2).
 
+    Parameters
+    ----------
+    forecaster : Forecaster
+        Makes the predictions.
+    smoother : OnlineSmoother
+        Adds the noise.
+
+    Examples
+    --------
     >>> from trustcal.forecasters import ElementaryPredictor
     >>> from trustcal.noise import RandomRounding
     >>> base = ElementaryPredictor(10**6)
@@ -28,8 +36,6 @@ class SmoothedForecaster(Forecaster):
     >>> safe = SmoothedForecaster(base, OnlineSmoother(RandomRounding.for_distance(eps, "ece"), rng=1))
     >>> print(safe.guarantee(10**6)[0])
     ECE ≤ 0.0727926 (Theorem 19, sharpening Theorem 4.1)
-
-    As long per round as the two together.
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ()
@@ -46,7 +52,7 @@ class SmoothedForecaster(Forecaster):
         return f"SmoothedForecaster({self.forecaster!r}, {self.smoother!r})"
 
     def forecast(self) -> Forecast:
-        """The exact law: the noise's mass in each cell, or at each point of random rounding."""
+        """The exact distribution: the mass of the noise in each cell, or at each grid point of random rounding."""
         inner = self.forecaster.forecast()
         if len(inner.values) == 1:
             return self._law(inner.values[0])
@@ -57,7 +63,7 @@ class SmoothedForecaster(Forecaster):
         return Forecast(tuple(chance), tuple(chance.values()))
 
     def _law(self, q: float) -> Forecast:
-        """The law of M(q); forecasters come back to the same values, so the latest laws are kept."""
+        """The distribution of M(q), cached: forecasters repeat their values."""
         if q not in self._laws:
             if len(self._laws) >= 4096:
                 self._laws.clear()
@@ -65,7 +71,7 @@ class SmoothedForecaster(Forecaster):
             if cells is None:
                 values, weights = noise.atoms(q)
             else:
-                below = np.nextafter(np.arange(1, cells) / cells, 0.0)  # a cell is closed on the left
+                below = np.nextafter(np.arange(1, cells) / cells, 0.0)  # cells are closed on the left
                 values = (np.arange(cells) + (0.0 if self.smoother.end == "left" else 0.5)) / cells
                 weights = np.diff(noise.cdf(below, q), prepend=0.0, append=1.0)
             possible = weights > 0
@@ -73,11 +79,11 @@ class SmoothedForecaster(Forecaster):
         return self._laws[q]
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """Theorem 19 with the distance to calibration that is proved of the forecaster; nothing where none is."""
+        """Theorem 19 with the proved distance to calibration of the forecaster; nothing if there is none."""
         proved = [bound.value for bound in self.forecaster.guarantee(horizon) if bound.quantity == "DTC"]
         smoother = self.smoother
         if not proved or (isinstance(smoother.noise, RandomRounding) and smoother.cells is not None):
-            return ()  # and nothing is proved of two grids, one after the other
+            return ()  # nothing is proved of two grids in succession
         eps = min(proved[0], 1.0)
         return tuple(
             theorem(smoother.noise, eps, horizon, cells=smoother.cells, end=smoother.end)
@@ -101,13 +107,4 @@ class SmoothedForecaster(Forecaster):
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        return cls(_revived(parameters["forecaster"]), OnlineSmoother.from_json(str(parameters["smoother"])))
-
-
-def _revived(text: object) -> Forecaster:
-    """The forecaster of a state, whichever it is, or a refusal."""
-    name = kind_of(text)
-    kind = getattr(trustcal.forecasters, name, None)
-    if not (isinstance(kind, type) and issubclass(kind, Forecaster)):
-        raise ValueError(f"the state is of a forecaster that this version of trustcal does not have: {name}.")
-    return kind.from_json(str(text))
+        return cls(revived(parameters["forecaster"], Forecaster), OnlineSmoother.from_json(str(parameters["smoother"])))
