@@ -214,7 +214,7 @@ def test_sparse_rows_warn_and_name_the_remedy(measure: Any) -> None:
     rng = np.random.default_rng(0)
     p = rng.random(1000)
     y = rng.random(1000) < p
-    with pytest.warns(UserWarning, match=r"1000 prediction values.*seen 1 times.*cells=10") as caught:
+    with pytest.warns(UserWarning, match=r"1000 prediction values.*occurs 1 times.*cells=10") as caught:
         measure(y, p)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
@@ -267,9 +267,9 @@ def test_bad_arguments() -> None:
         tc.cdl([0, 1])
     with pytest.raises(ValueError, match=r"same base rate, but reference 0 has 0\.25"):
         tc.decision_loss(q, Predictor([0.5], [1], [0.25]))
-    with pytest.raises(ValueError, match="at least one reference"):
+    with pytest.raises(ValueError, match="at least one reference is needed"):
         tc.decision_loss(q, [])
-    with pytest.raises(ValueError, match="at least one problem"):
+    with pytest.raises(ValueError, match="at least one problem is needed"):
         tc.decision_loss(q, q, [])
     with pytest.raises(ValueError, match=r"thresholds must lie in \[0, 1\]"):
         tc.cdl_witness(q).profile([0.5, 1.5])

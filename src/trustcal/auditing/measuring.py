@@ -17,10 +17,11 @@ from trustcal.checking import checked_count, generator, refuse_other
 from trustcal.curves import after_noise, histogram, movement, reliability_curve
 from trustcal.decisions import DecisionProblem, as_problem, threshold
 from trustcal.guarantees import best_noise
-from trustcal.measures.decision import DecisionWitness, cdl_witness
+from trustcal.measures.decision import cdl_witness
 from trustcal.measures.pooling import pooled
 from trustcal.measures.table import audited, values_of
 from trustcal.measures.transport import DtcWitness, dtc_witness
+from trustcal.measures.worst_loss import DecisionWitness
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor

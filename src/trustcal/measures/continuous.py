@@ -1,6 +1,7 @@
 """The smooth calibration error, and its mean over random subsets of the rows.
 
-They forgive what a decision maker cannot: predictions of 49.99 % and 50.01 % count as nearly the same.
+Both are continuous in the predictions: 49.99 % and 50.01 % count as nearly the same, which they are not to someone who
+acts above 50 %.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FloatArray = NDArray[np.float64]
 @final
 @dataclass(frozen=True, eq=False)
 class SmcalWitness:
-    """Both certificates of a smooth calibration error: nobody has to believe the algorithm.
+    """Both certificates of a smooth calibration error, which prove it without reference to the algorithm.
 
     `sigma` is 1-Lipschitz (up to the rounding of its values) within [−1, 1], so E[σ(p)(p − y)] = `lower` is a lower
     bound.  `fit` is monotone from 0 to S_n, where S is the cumulative bias curve, so
@@ -31,11 +32,15 @@ class SmcalWitness:
     """
 
     lower: float
+    """What `sigma` proves."""
     upper: float
+    """What `fit` proves."""
     p: FloatArray
+    """Prediction values."""
     sigma: FloatArray
-    """Where the bias is: positive weights where predictions are too high, negative where they are too low."""
+    """The best weighting: positive where predictions are too high, negative where they are too low."""
     fit: FloatArray
+    """The best monotone fit to the cumulative bias."""
 
     @property
     def value(self) -> float:
@@ -54,6 +59,15 @@ def smcal(
     may be added.  The bound |σ| ≤ 1, which the literature has and the paper's own remark needs (without the slope bound
     smCal is ECE), is part of the definition here.  DTC/2 ≤ smCal ≤ 2·DTC; the paper's smCal ≤ DTC is false.
 
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight : Predictor, or array-likes
+        A predictor alone, or rows in scikit-learn's order.
+
+    Returns
+    -------
+    float
+
     >>> rain = Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
     >>> round(smcal(rain), 12)
     5.001e-05
@@ -65,7 +79,15 @@ def smcal(
 
 
 def smcal_witness(q: Predictor) -> SmcalWitness:
-    """The smooth weighting behind `smcal`, and the proof that none finds more.
+    """The smooth weighting behind `smcal`, and the proof that none finds more bias.
+
+    Parameters
+    ----------
+    q : Predictor
+
+    Returns
+    -------
+    SmcalWitness
 
     >>> witness = smcal_witness(Predictor([0.25, 0.75], [0.5, 0.5], [0.5, 0.0]))
     >>> witness.lower, witness.upper, witness.sigma
@@ -83,11 +105,14 @@ def smcal_witness(q: Predictor) -> SmcalWitness:
 @final
 @dataclass(frozen=True)
 class SsceEstimate:
-    """A mean over random subsets of the rows, and how far chance may have moved it."""
+    """A mean over random subsets of the rows, with its Monte Carlo error."""
 
     value: float
+    """The mean."""
     standard_error: float
+    """Its standard error."""
     samples: int
+    """The number of subsets."""
 
 
 def ssce(
@@ -99,10 +124,27 @@ def ssce(
 ) -> float:
     """Subsampled smooth calibration error (Haghtalab et al. 2024), which honest forecasts nearly minimise.
 
-        SSCE = (1/T) E_S[ max over σ of Σ_{t in S} σ(p_t)(p_t − y_t) ],   S keeps each of the T rows by a fair coin
+        SSCE = (1/T) E_S[ max over σ of Σ_{t in S} σ(p_t)(p_t − y_t) ],  S keeps each row with probability 1/2
 
-    The authors do not divide by T; here every error is per row, of all rows and not of the kept ones, so that
-    SSCE ≥ smCal/2.  The expectation is a mean over `samples` subsets; `ssce_estimate` tells its standard error.
+    The authors do not divide by T.  Here every error is per row, counting all rows and not only those kept, so that
+    SSCE ≥ smCal/2.  The expectation is a mean over random subsets; `ssce_estimate` gives its standard error.
+
+    Parameters
+    ----------
+    y_true, y_prob : Predictor, or array-likes
+        A predictor made from rows of equal weight, or rows in scikit-learn's order.
+    samples : int
+        The number of subsets, at least 2.
+    rng : numpy Generator or int
+        The source of randomness, or a seed.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Haghtalab, Qiao, Yang, Zhao, "Truthfulness of calibration measures", NeurIPS 2024.
 
     >>> ssce([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5], samples=1000, rng=0)             # in truth 0.140625
     0.137875
@@ -115,8 +157,21 @@ def ssce(
 def ssce_estimate(q: Predictor, *, samples: int = 100, rng: np.random.Generator | int) -> SsceEstimate:
     """`ssce` with its Monte Carlo error; the same seed gives the same bits.
 
-    Rows of one value and outcome are alike, so how many of them are kept is one binomial draw: the cost is per distinct
-    value, not per row.
+    Rows with the same value and outcome are interchangeable, so the number of them that is kept is one binomial draw:
+    the cost is per distinct value, not per row.
+
+    Parameters
+    ----------
+    q : Predictor
+        Made from rows of equal weight.
+    samples : int
+        The number of subsets, at least 2.
+    rng : numpy Generator or int
+        The source of randomness, or a seed.
+
+    Returns
+    -------
+    SsceEstimate
 
     >>> estimate = ssce_estimate(Predictor.from_samples([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5]), samples=1000, rng=0)
     >>> abs(estimate.value - 0.140625) < 2 * estimate.standard_error
@@ -124,13 +179,13 @@ def ssce_estimate(q: Predictor, *, samples: int = 100, rng: np.random.Generator 
 
     O(samples · n log n).
     """
-    checked_count("samples", samples, least=2)  # the error of one is not known
+    checked_count("samples", samples, least=2)  # one sample has no standard error
     q = as_predictor(q)
     if q.rows is None:
         raise ValueError("subsets need rows, but this predictor is a known law. Use Predictor.from_samples.")
     counts = row_counts(q)
     if counts is None:
-        raise ValueError("subsets need rows that count alike, but these have different weights. Leave the weights out.")
+        raise ValueError("subsets need rows of equal weight, but these have different weights. Leave the weights out.")
     zeros, ones = counts
     random = generator(rng)
     measured = smooth_error_value.on(samples * len(q))

@@ -38,29 +38,30 @@ from trustcal.predictor import Predictor, as_predictor
 FloatArray = NDArray[np.float64]
 
 _ERROR = SMOOTHING_ERROR + 1e-11
-"""Of smECE_σ, per unit of ECE: smoothing, isolated groups (4Φ(−7) < 5.2e-12), and rounding."""
+"""The error of smECE_σ per unit of ECE: smoothing, isolated groups (4Φ(−7) < 5.2e-12), and rounding."""
 _WIDTH = 2e-10
-"""How narrow an enclosure of the answer is enough."""
+"""The width at which an enclosure of the answer is narrow enough."""
 _VISIBLE = 1e-8
 """Mass per bandwidth below which a curve has no frequency: the error of such masses is up to 1e-11."""
 _SPARE_LEVELS = 2
-"""Cells are made this much finer than needed: merging cells is cheap, passing through all rows again is not."""
+"""Cells are made this much finer than needed: merging cells is cheap, another pass over all rows is not."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class SmoothedCurve:
-    """A reliability diagram smoothed as much as SmoothECE is."""
+    """A reliability diagram with the kernel of SmoothECE."""
 
     value: float
     """SmoothECE."""
     bandwidth: float
-    """The standard deviation of the kernel: SmoothECE, but at least the distance of two places t."""
+    """The standard deviation of the kernel: SmoothECE, but at least the distance between two points t."""
     t: FloatArray
+    """Equally spaced points from 0 to 1."""
     density: FloatArray
-    """How densely predictions lie at t, smoothed; it integrates to 1."""
+    """The smoothed density of the predictions at t; it integrates to 1."""
     p_hat: FloatArray
-    """How often the outcome is 1 where predictions are about t, to 1e-3 or better; not a number where none are."""
+    """The frequency of outcome 1 among predictions near t, to 1e-3 or better; NaN where there are none."""
 
 
 def smece(
@@ -68,15 +69,28 @@ def smece(
 ) -> float:
     """SmoothECE (Błasiok and Nakkiran 2024), to an absolute accuracy of 1e-9.
 
-    Takes a `Predictor`, or rows in scikit-learn's order.
+        smECE = the σ with ∫ |Σ_i mass[i]·(p[i] − p_hat[i])·K_σ(t, p[i])| dt = σ,   K the reflected Gaussian kernel
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight : Predictor, or array-likes
+        A predictor alone, or rows in scikit-learn's order.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    Błasiok, Nakkiran, "Smooth ECE: principled reliability diagrams via kernel smoothing", ICLR 2024.
 
     >>> smece(Predictor([0.25], [1.0], [0.5]))                          # one value: its bias
     0.25
     >>> round(smece(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])), 9)
     0.006316687
 
-    O(n) after the sort of rows.  The constant is large for known laws of very many values that are almost calibrated,
-    where the answer is as small as the distance of neighbouring values.
+    O(n) after sorting the rows.  The constant is large for known laws with very many values that are almost calibrated,
+    where the answer is as small as the distance between neighbouring values.
     """
     q = as_predictor(y_true, y_prob, sample_weight)
     biased = q.bias != 0
@@ -85,6 +99,16 @@ def smece(
 
 def smece_curve(q: Predictor, *, points: int = 1025) -> SmoothedCurve:
     """The smoothed reliability diagram of `smece`: the density of predictions and the frequency of 1 around each.
+
+    Parameters
+    ----------
+    q : Predictor
+    points : int
+        The number of points t, at least 2.
+
+    Returns
+    -------
+    SmoothedCurve
 
     >>> curve = smece_curve(Predictor([0.25, 0.75], [0.5, 0.5], [0.25, 0.25]), points=5)
     >>> curve.t, curve.p_hat.round(2)
@@ -152,7 +176,7 @@ def _newton(sigma: float, value: float, derivative: float) -> float:
 @final
 @dataclass(frozen=True)
 class _SmoothedError:
-    """∫ |r| for one sigma, how much too small it may be, and its derivative with respect to sigma."""
+    """∫ |r| for one sigma, the most by which it may be too small, and its derivative with respect to sigma."""
 
     value: float
     error: float
@@ -167,9 +191,9 @@ def _smoothed_error(cells: Cells, sigma: float) -> _SmoothedError:
 
 
 def _without_isolated(x: FloatArray, c: FloatArray, sigma: float) -> tuple[FloatArray, FloatArray, float]:
-    """What is left of (x, c) once groups of one sign, too far from all others to meet them, are settled; their size.
+    """(x, c) without the groups of one sign that are too far from all others to overlap them, and the groups' ∫ |r|.
 
-    Smoothing leaves such a group's ∫ |r| as it is: this is the whole answer where predictions are few or nearly right.
+    Smoothing does not change that integral.  It is the whole answer where predictions are few or nearly right.
     """
     if len(x) == 0 or 2 * REACH * sigma >= 1:
         return x, c, 0.0

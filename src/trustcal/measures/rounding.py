@@ -1,4 +1,4 @@
-"""How far rounding the predictions can have moved the smooth measures, without a second look at the data."""
+"""The most that moving the predictions can have changed the smooth measures, without another look at the data."""
 
 from __future__ import annotations
 
@@ -13,19 +13,31 @@ from trustcal.predictor import Predictor, as_predictor
 @final
 @dataclass(frozen=True)
 class RoundingEffect:
-    """The measure of the original predictor is within this much of the rounded one's."""
+    """The measures of the original predictor are within these distances of the rounded one's."""
 
     dtc: float
+    """Distance to calibration."""
     smcal: float
+    """Smooth calibration error."""
     smece: float
+    """SmoothECE."""
 
 
 def rounding_effect(q: Predictor) -> RoundingEffect:
-    """How far each smooth measure of the predictor that q was made from (by `on_grid`, say) can be from q's own.
+    """How far the smooth measures of q can be from those of the predictor it was made from (Theorem 12).
 
-    With m = q.moved, the mean movement (docs/theory.md, section 7):  DTC moves by at most m, smCal by at most 2m, and
-    SmoothECE, s for q, stays between s − m·(1 + k/s) and the positive root x of x² = (s + m)·x + m·k, where k = √(2/π).
-    ECE and CDL have no such bound: 49.99 % and 50.01 % rounded to 50 % are a different forecast to a decision maker.
+    With m = q.moved, the mean movement:  DTC moves by at most m, smCal by at most 2m, and SmoothECE, s for q, stays
+    between s − m·(1 + k/s) and the positive root x of x² = (s + m)·x + m·k, where k = √(2/π).  ECE and CDL have no such
+    bound: 49.99 % and 50.01 % rounded to 50 % are a different forecast to a decision maker.
+
+    Parameters
+    ----------
+    q : Predictor
+        Made from another by `on_grid`, `coarsen` or reading with a resolution.
+
+    Returns
+    -------
+    RoundingEffect
 
     >>> rounding_effect(Predictor([0.25, 0.5], [0.5, 0.5], [0.25, 0.25]))             # nothing was moved
     RoundingEffect(dtc=0.0, smcal=0.0, smece=0.0)
@@ -39,17 +51,17 @@ def rounding_effect(q: Predictor) -> RoundingEffect:
 
 
 def dtc_change(q: Predictor) -> float:
-    """How far the distance to calibration can have moved.  O(1)."""
+    """The most that the distance to calibration can have moved.  O(1)."""
     return q.moved
 
 
 def smcal_change(q: Predictor) -> float:
-    """How far the smooth calibration error can have moved.  O(1)."""
+    """The most that the smooth calibration error can have moved.  O(1)."""
     return 2 * q.moved
 
 
 def smece_change(q: Predictor) -> float:
-    """How far SmoothECE can have moved.  O(n)."""
+    """The most that SmoothECE can have moved.  O(n)."""
     m = q.moved
     if m == 0:
         return 0.0

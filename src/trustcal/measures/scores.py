@@ -1,7 +1,7 @@
-"""Scores of a predictor that see sharpness too: Brier score, log loss, AUC.
+"""Scores that also measure sharpness: Brier score, log loss, AUC.
 
-Calibration alone does not make predictions useful: the base rate, always, is calibrated.  These three tell apart what
-the calibration measures cannot.  All are exact sums over the law, so rows are never needed.
+Calibration alone does not make predictions useful: always predicting the base rate is calibrated.  These scores
+distinguish what the calibration measures cannot.  All are exact sums over the law, so rows are never needed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,17 @@ def brier(
 ) -> float:
     """Brier score: E(p − y)², lower is better.
 
-    It is the loss of a decision maker whose threshold is uniform on [0, 1], and splits into E(p − p_hat)² for
-    calibration and E[p_hat·(1 − p_hat)] for what the predictions leave open.
+    It is the loss of a decision maker whose threshold is uniform on [0, 1], and the sum of E(p − p_hat)², for
+    calibration, and E[p_hat·(1 − p_hat)], for what the predictions leave open.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight : Predictor, or array-likes
+        A predictor alone, or rows in scikit-learn's order.
+
+    Returns
+    -------
+    float
 
     >>> brier(Predictor([0.25, 0.75], [0.5, 0.5], [0.0, 0.5]))
     0.0625
@@ -37,7 +46,16 @@ def log_loss(
 ) -> float:
     """Log loss: E[−ln of the probability given to the outcome], lower is better, in nats.
 
-    Nothing is clipped: where 0 or 1 was predicted and the other came, even once, it is infinite.
+    Nothing is clipped: it is infinite if 0 or 1 was predicted and the other outcome occurred, even once.
+
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight : Predictor, or array-likes
+        A predictor alone, or rows in scikit-learn's order.
+
+    Returns
+    -------
+    float
 
     >>> log_loss(Predictor([0.5], [1.0], [0.5]))
     0.6931471805599453
@@ -62,6 +80,15 @@ def auc(
 
         AUC = Pr[p⁺ > p⁻] + Pr[p⁺ = p⁻]/2   for independent p⁺ given y = 1 and p⁻ given y = 0
 
+    Parameters
+    ----------
+    y_true, y_prob, sample_weight : Predictor, or array-likes
+        A predictor alone, or rows in scikit-learn's order.
+
+    Returns
+    -------
+    float
+
     >>> auc(Predictor([0.25, 0.5, 0.75], [0.25, 0.5, 0.25], [0.0, 0.25, 0.25]))
     0.875
 
@@ -73,7 +100,7 @@ def auc(
     if positives == 0 or negatives == 0:
         raise ValueError(
             f"AUC compares positive with negative outcomes, but all outcomes are {int(negatives == 0)}. "
-            "Use data in which both come."
+            "Use data with both outcomes."
         )
     below = np.cumsum(negative) - negative / 2
     return min(1.0, float(q.positive @ below) / (positives * negatives))
