@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from trustcal.noise import TruncatedLaplace
-from trustcal.rewriting.perturbing import perturb_frame
-from trustcal.rewriting.rewriting import rewrite
+from trustcal.rewriting.files import rewrite
+from trustcal.rewriting.frames import perturb_frame
 from trustcal.smoothing import perturb
 
 NOISE = TruncatedLaplace.for_distance(0.001)

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import trustcal as tc
+from trustcal.auditing.advice import fix_advice
 from trustcal.cli import main
-from trustcal.rewriting.fixing import fix_file
+from trustcal.rewriting.fix import fix_file
 
 CENSUS = str(files("trustcal") / "examples" / "census_income.csv")
 
@@ -39,9 +40,9 @@ def test_the_forecaster_of_the_introduction_becomes_safe(rain: Path, tmp_path: P
     assert fix.before.cdl == 1.0
     assert fix.expected_cdl is not None
     assert fix.expected_cdl <= fix.choice.guarantee.value == pytest.approx(0.01)
-    assert fix.after.cdl < 0.1  # a draw of 4000 rows on 16 cells
+    assert fix.after.cdl < 0.1  # a draw of 4000 rows on 16 bins
     assert fix.before.auc == 0.0
-    assert "is below the 1 lost now" in fix.advice
+    assert fix_advice(fix).startswith("The guarantee, 0.01, is below the current loss, 1.")
 
 
 def test_the_values_are_those_of_perturb_and_the_rest_of_the_file_stays(rain: Path, tmp_path: Path) -> None:
@@ -83,9 +84,9 @@ def test_doing_nothing_is_recommended_where_noise_promises_less(
     command = ["fix", CENSUS, "-o", str(tmp_path / "out.csv"), "-p", "prediction", "-y", "outcome", "--seed", "1"]
     assert main(command) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("Do nothing: believing the predictions as they are loses 0.05121")
+    assert printed.startswith("Do nothing: acting on the predictions as they are loses 0.05121, less than the 0.2821")
     assert "CDL ≤ 0.282077 (Theorem 15, sharpening Theorem 3.1)" in printed
-    assert "AUC                        |             0.8797 |" in printed
+    assert "AUC                        |            0.8797 |" in printed
     first = (tmp_path / "out.csv").read_bytes()
     assert main(command) == 0
     assert (tmp_path / "out.csv").read_bytes() == first
@@ -112,7 +113,7 @@ def test_a_fresh_seed_is_reported_and_repeats(rain: Path, tmp_path: Path) -> Non
         (["-p", "p", "--eps", "0.1", "--into", "y"], "'y'"),
         (["-p", "p", "--eps", "0.1", "--seed", "-1"], "a seed must be an integer from 0"),
         (["-p", "p", "--eps", "0.1", "--online", "--target", "decision_loss"], "with a horizon the target must be"),
-        (["-p", "p", "--eps", "0.1", "--online", "--id", "day"], "--online draws by the order of rows"),
+        (["-p", "p", "--eps", "0.1", "--online", "--id", "day"], "draws in the order of rows: leave out row_id (--id)"),
         (["-p", "p", "--eps", "0.1", "--noise", "cauchy"], "invalid choice: 'cauchy'"),
     ],
 )
@@ -136,7 +137,7 @@ def test_remedies_are_those_that_fix_has(tmp_path: Path, capsys: pytest.CaptureF
     assert main([*command, "-y", "y"]) == 2
     refusal = capsys.readouterr().err
     assert "2 of 2 rows do not: 1 with a prediction above 1, 1 with an outcome that is missing or not 0 or 1" in refusal
-    assert "or leave them out and give eps (--eps)" in refusal
+    assert "Or leave out the outcome and give eps (--eps)" in refusal
     with pytest.raises(SystemExit):
         main(["fix", "--help"])
     possible = re.findall(r"--[a-z-]+", capsys.readouterr().out)
@@ -153,7 +154,7 @@ def test_what_an_audit_cannot_read_is_not_copied_either(
 ) -> None:
     file, out = tmp_path / ("in.csv" if "," in text[:5] else "in.jsonl"), tmp_path / f"out.{suffix}"
     file.write_bytes(text.encode("latin-1"))
-    assert main(["audit", str(file), "-p", "p", "-y", "y", "--draws", "0"]) == 2
+    assert main(["audit", str(file), "-p", "p", "-y", "y", "--by", "city", "--draws", "0"]) == 2
     assert main(["fix", str(file), "-o", str(out), "-p", "p", "--eps", "0.1", *options]) == 2
     for refusal in capsys.readouterr().err.splitlines():
         assert refusal.startswith(f"trustcal: {file} cannot be read: ")

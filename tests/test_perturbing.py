@@ -27,7 +27,7 @@ from trustcal.noise import (
     TruncatedLaplace,
     UniformNoise,
 )
-from trustcal.rewriting.perturbing import perturb_frame
+from trustcal.rewriting.frames import perturb_frame
 from trustcal.smoothing import perturb
 
 NOISES: list[Noise] = [
@@ -252,7 +252,7 @@ def test_the_default_connection_ends_quietly(end: str) -> None:
     script = f"""
 import duckdb
 from trustcal.noise import UniformNoise
-from trustcal.rewriting.perturbing import perturb_frame
+from trustcal.rewriting.frames import perturb_frame
 relation = duckdb.sql("SELECT 0.5 AS p, 1 AS id")
 print(perturb_frame(relation, prediction="p", noise=UniformNoise(0.1), seed=1, row_id="id").fetchall()[0][2])
 {end}"""

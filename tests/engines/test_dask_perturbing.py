@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from trustcal.noise import RandomRounding, TruncatedGaussian, TruncatedLaplace, UniformNoise
-from trustcal.rewriting.perturbing import perturb_frame
+from trustcal.rewriting.frames import perturb_frame
 from trustcal.smoothing import perturb
 
 dataframe = pytest.importorskip("dask.dataframe", reason="SKIPPED ENGINE: the package dask is not installed")

@@ -17,7 +17,7 @@ from tests.traps import SOUND, P, from_rows, same, trap_table
 from trustcal.noise import TruncatedLaplace
 from trustcal.reading import reading
 from trustcal.reading.faults import Faults
-from trustcal.rewriting.perturbing import perturb_frame
+from trustcal.rewriting.frames import perturb_frame
 from trustcal.smoothing import perturb
 
 dataframe: Any = pytest.importorskip("dask.dataframe", reason="SKIPPED ENGINE: the package dask is not installed")

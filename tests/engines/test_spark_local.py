@@ -15,7 +15,7 @@ from tests.engines.rows import check_groups_weights_and_refusals, many_rows, wri
 from tests.engines.standalone import connected
 from tests.traps import trap_table
 from trustcal.noise import TruncatedLaplace
-from trustcal.rewriting.perturbing import perturb_frame
+from trustcal.rewriting.frames import perturb_frame
 from trustcal.smoothing import perturb
 
 pytestmark = [

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from trustcal.noise import TruncatedGaussian, TruncatedLaplace, UniformNoise
-from trustcal.rewriting.perturbing import perturb_frame
+from trustcal.rewriting.frames import perturb_frame
 from trustcal.smoothing import perturb
 
 pytestmark = [

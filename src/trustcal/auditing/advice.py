@@ -9,6 +9,7 @@ from trustcal.formats import acts, listed, percent, probability, rounded, whole
 
 if TYPE_CHECKING:
     from trustcal.auditing.record import Audit
+    from trustcal.rewriting import FileFix
 
 SLIGHT: Final = 0.005
 """A loss below half a per cent of the payoff range is called slight."""
@@ -120,3 +121,23 @@ def _noise(audit: Audit) -> list[Advice]:
         said.append(Advice("noise", "On these rows.", text))
     lower = f"No noise that treats predictions one by one can guarantee less than {percent(limit.value)}"
     return [*said, Advice("noise", "Limit.", f"{lower} at this distance ({limit.source}).")]
+
+
+def fix_advice(fix: FileFix) -> str:
+    """Whether noise is worth it: only if its guarantee beats what is lost now, or outcomes are not available."""
+    guarantee = fix.choice.guarantee
+    if guarantee.vacuous:
+        return "The guarantee is vacuous at this distance to calibration. Recalibrate with outcomes instead."
+    if fix.before is None:
+        return "If outcomes are available, use them first: recalibration usually costs less than noise."
+    now = fix.before.ece if guarantee.quantity == "ECE" else fix.before.cdl
+    if now <= guarantee.value:
+        return (
+            f"Do nothing: acting on the predictions as they are loses {now:.4g}, less than the {guarantee.value:.4g} "
+            "that noise guarantees."
+        )
+    return (
+        f"The guarantee, {guarantee.value:.4g}, is below the current loss, {now:.4g}. With outcomes available, "
+        "recalibration usually does better still; noise is for predictions whose outcomes are not available, or are "
+        "chosen by an adversary."
+    )

@@ -1,4 +1,4 @@
-"""The command that changes predictions: fix."""
+"""trustcal fix: add noise to the predictions in a file."""
 
 from __future__ import annotations
 
@@ -22,33 +22,37 @@ def add_command(commands: Commands) -> None:
     """Describe the command to the parser."""
     fix = commands.add_parser(
         "fix",
-        help="make predictions safe to act on by noise, without outcomes",
-        description="Copies a file with a column of safe predictions beside the original ones.",
+        help="add noise that makes predictions safe to act on, without outcomes",
+        description="Copy a file with a new column: each prediction with noise added. The noise comes with a guarantee "
+        "on the decision loss that holds whatever the outcomes are. Other columns keep their values, and rows their "
+        "order.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    fix.add_argument("file", metavar="IN", help="CSV, TSV, JSON lines or Parquet, a row per prediction")
-    fix.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write, whole or not at all")
+    fix.add_argument("file", metavar="IN", help="CSV, TSV, JSON lines or Parquet, one row per prediction")
+    fix.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write; may be IN")
     fix.add_argument("-p", "--prediction", metavar="COLUMN", required=True, help="predicted probabilities")
-    fix.add_argument("-y", "--outcome", metavar="COLUMN", help="what happened: measures eps, before and after")
+    fix.add_argument(
+        "-y", "--outcome", metavar="COLUMN", help="outcomes, to measure eps and the quality of both columns"
+    )
     fix.add_argument("--eps", metavar="auto|VALUE", default="auto", help="distance to calibration (auto: measured)")
     fix.add_argument(
         "--noise",
         metavar="KIND",
         choices=_NoiseKinds(),
         default="best",
-        help="the kind of noise, one of %(choices)s (default: best, the one with the smallest guarantee)",
+        help="kind of noise, one of %(choices)s (default: best, the one with the smallest guarantee)",
     )
     fix.add_argument(
         "--target",
         choices=("ece", "cdl", "decision_loss"),
         default="cdl",
-        help="the error whose guarantee is to be small (cdl)",
+        help="error whose guarantee is minimised (default: cdl)",
     )
-    fix.add_argument("--online", action="store_true", help="the paper's online algorithm: rows in order, on a grid")
+    fix.add_argument("--online", action="store_true", help="use the online algorithm: rows in order, rounded to a grid")
     fix.add_argument("--id", metavar="COLUMN", dest="row_id", help="row ids: the same row gets the same noise again")
-    fix.add_argument("--into", metavar="COLUMN", help="the name of the new column (the old one with _safe)")
-    fix.add_argument("--seed", metavar="N", type=int, help="the same seed gives the same bytes (a fresh one, reported)")
+    fix.add_argument("--into", metavar="COLUMN", help="name of the new column (default: the prediction's with _safe)")
+    fix.add_argument("--seed", metavar="N", type=int, help="the same seed gives the same file (default: a fresh seed)")
     fix.set_defaults(run=_fix)
 
 
@@ -65,12 +69,11 @@ def _fix(options: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from trustcal.auditing.advice import fix_advice
     from trustcal.report.terminal.console import display
     from trustcal.report.terminal.fix import fix_page
-    from trustcal.rewriting.fixing import fix_file
+    from trustcal.rewriting import fix_file
 
-    if options.online and options.row_id is not None:
-        raise ValueError("--online draws by the order of rows: leave out --id.")
     console = Console(stderr=True)
     bar = Progress(
         TextColumn("Fixing"), BarColumn(), TimeRemainingColumn(), console=console, transient=True,
@@ -92,7 +95,7 @@ def _fix(options: argparse.Namespace) -> int:
             into=options.into,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-    display(partial(fix_page, fix), WIDTH)
+    display(partial(fix_page, fix, fix_advice(fix)), WIDTH)
     return 0
 
 

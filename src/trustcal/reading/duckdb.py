@@ -79,10 +79,10 @@ def counted_by_duckdb(table: Table, run: Run, request: Request) -> Counted:
     return by_group(request, table.title, aside, faults, tallies)
 
 
-def _batches(run: Run, sql: str) -> Iterator[Any]:
-    """The result of a query as Arrow batches."""
+def arrow_reader(run: Run, sql: str, rows: int = BATCH) -> Any:
+    """The result of a query as a stream of Arrow batches."""
     found = run(sql)
-    return iter(found.to_arrow_reader(BATCH) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(BATCH))
+    return found.to_arrow_reader(rows) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(rows)
 
 
 def _array(column: Any) -> NDArray[Any]:
@@ -92,7 +92,7 @@ def _array(column: Any) -> NDArray[Any]:
 
 def _stream(run: Run, sql: str, tally: Tally) -> bool:
     """Count the rows (p, y) of a query; return whether all are valid."""
-    for batch in _batches(run, f"SELECT p, CAST(y AS UTINYINT) AS y FROM ({sql})"):
+    for batch in arrow_reader(run, f"SELECT p, CAST(y AS UTINYINT) AS y FROM ({sql})"):
         if any(column.null_count for column in batch.columns):
             return False
         if not tally.add(*map(_array, batch.columns)):
@@ -104,7 +104,7 @@ def _set_aside(table: Table, run: Run, request: Request, rows: Rows) -> tuple[in
     """Classify the rows that are at fault or have weight 0; return their number and their faults."""
     number, faults = 0, Faults()
     ends: tuple[list[FloatArray], list[FloatArray]] = ([], [])
-    for batch in _batches(run, rows.aside):
+    for batch in arrow_reader(run, rows.aside):
         p, y, lack, weight = map(_array, batch.columns)
         number += len(p)
         found, _ = Faults.counted(fault_masks(p, y, missing=lack == 1, text=lack == 2, weight=weight == 1))
@@ -153,7 +153,7 @@ def _grouped(
     sql = f"SELECT p, {numbers}{texts} FROM (SELECT {keys}, {sums} FROM {valid} GROUP BY {keys})"
     tallies: dict[Group, Tally] = {}
     distinct = 0
-    for batch in _batches(run, sql):
+    for batch in arrow_reader(run, sql):
         found = {name: _array(batch.column(name)) for name in ("p", *fields)}
         distinct += len(found["p"])
         if resolution is None and too_many(distinct):

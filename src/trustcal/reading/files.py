@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, final
 
 from trustcal.reading.columns import place_of
-from trustcal.reading.streams import packing
+from trustcal.reading.streams import first_line, packing
 
 if TYPE_CHECKING:
     import duckdb
@@ -87,7 +87,7 @@ def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Seque
     with refusals(titled(files)):
         if kinds == {".parquet"}:
             return _parquet(connection, files)
-        return _lines(connection, files) if kinds <= set(JSON_LINES) else _delimited(connection, files, *kinds)
+        return _lines(connection, files) if kinds <= set(JSON_LINES) else _delimited(files, *kinds)
 
 
 def with_folders(connection: duckdb.DuckDBPyConnection, table: Table) -> Table:
@@ -189,25 +189,24 @@ def literal(files: Sequence[Path]) -> str:
     return f"[{', '.join(quoted(_escaped(file)) for file in files)}]"
 
 
-def _delimited(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], suffix: str) -> Table:
+def _delimited(files: tuple[Path, ...], suffix: str) -> Table:
     """CSV or TSV.  Nothing is guessed but the delimiter, from the first line: guesses can lose rows silently."""
-    plain = "auto_detect = false, comment = '', header = "
-    line = f"{plain} false, delim = '', quote = '', escape = '', columns = {{'line': 'VARCHAR'}}, {PLAIN}"
     heads = []
     for file in files:
-        first = connection.execute(f"SELECT line FROM read_csv({literal([file])}, {line} LIMIT 1").fetchall()
-        if not first or first[0][0] is None:
+        line = first_line(file)
+        if not line:
             what = "begins with an empty line" if file.stat().st_size else "is empty"
             raise ValueError(f"{file} {what}: it must begin with a line that names the columns.")
         try:
-            delimiter, names = header(first[0][0], suffix)
+            delimiter, names = header(line, suffix)
         except ValueError as error:
             raise ValueError(f"{file} cannot be read: {error}") from None
         heads.append((delimiter, *names))
     _refuse_difference(files, heads)
     called = [f"c{index}" for index in range(len(names))]
     columns = ", ".join(f"{name}: 'VARCHAR'" for name in called)
-    layout = f"{plain} true, delim = '{delimiter}', quote = '\"', escape = '\"', columns = {{{columns}}}"
+    plain = "auto_detect = false, comment = '', header = true"
+    layout = f"{plain}, delim = '{delimiter}', quote = '\"', escape = '\"', columns = {{{columns}}}"
     return Table(
         titled(files),
         files,

@@ -1,7 +1,7 @@
 """Files and frames with one more column, written whole or not at all."""
 
-from trustcal.rewriting.fixing import fix_file
-from trustcal.rewriting.perturbing import perturb_frame
-from trustcal.rewriting.rewriting import rewrite
+from trustcal.rewriting.files import Rewritten, rewrite
+from trustcal.rewriting.fix import FileFix, Quality, fix_file
+from trustcal.rewriting.frames import perturb_frame
 
-__all__ = ["fix_file", "perturb_frame", "rewrite"]
+__all__ = ["FileFix", "Quality", "Rewritten", "fix_file", "perturb_frame", "rewrite"]

@@ -1,4 +1,4 @@
-"""A fix as a page of a terminal: what was done, before and after, the promise, and what we would do."""
+"""The result of `trustcal fix` on the terminal: the advice, the noise and its guarantee, before and after."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from trustcal.report.terminal.bounds import noise_text
 if TYPE_CHECKING:
     from rich.box import Box
 
-    from trustcal.rewriting.fixing import Fix, Quality
+    from trustcal.rewriting.fix import FileFix, Quality
 
 
-def fix_page(fix: Fix, frame: Box) -> RenderableType:
-    """The numbers of a fix."""
+def fix_page(fix: FileFix, advice: str, frame: Box) -> RenderableType:
+    """The advice and the numbers of a fix."""
     told = "measured on these rows" if fix.eps_measured else "as given"
-    how = f", rounded down to {fix.cells} cells" if fix.cells is not None else ""
+    how = f", rounded down to a grid of {fix.cells} values" if fix.cells is not None else ""
     parts: list[RenderableType] = [
-        Text(fix.advice, style="bold"),
+        Text(advice, style="bold"),
         "",
         f"{fix.rows:,} predictions, distance to calibration {fix.eps:.4g} ({told})",
         f"{noise_text(fix.choice.noise)}{how}; seed {fix.seed}",
         f"Guarantee, in expectation: {fix.choice.guarantee}",
-        f"Nobody can promise less than {fix.choice.lower.value:.4g} ({fix.choice.lower.source})",
+        f"No post-processing can guarantee less than {fix.choice.lower.value:.4g} ({fix.choice.lower.source})",
     ]
     if fix.before is not None and fix.after is not None:
         parts += ["", _table(fix, fix.before, fix.after, frame)]
         if fix.before.cells is not None or fix.after.cells is not None:
-            parts.append("ECE and CDL of rows whose values are seen too rarely are taken on cells of equal mass.")
+            parts.append("Where prediction values are too rare, ECE and CDL are computed on bins of equal mass.")
     return Group(*parts)
 
 
-def _table(fix: Fix, before: Quality, after: Quality, frame: Box) -> Table:
+def _table(fix: FileFix, before: Quality, after: Quality, frame: Box) -> Table:
     table = Table(box=frame)
     table.add_column("")
     for header in ("before", "after, expected", "after, this draw"):
@@ -52,7 +52,7 @@ def _table(fix: Fix, before: Quality, after: Quality, frame: Box) -> Table:
 
 
 def _on(value: float, quality: Quality) -> str:
-    return _number(value) + (f" on {quality.cells} cells" if quality.cells is not None else "")
+    return _number(value) + (f" on {quality.cells} bins" if quality.cells is not None else "")
 
 
 def _number(value: float | None) -> str:

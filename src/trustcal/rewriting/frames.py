@@ -1,9 +1,9 @@
-"""Noise inside an engine: a frame of any kind with one more column, the same bytes wherever and however it is computed.
+"""Noise inside an engine: a frame of any kind with one more column, the same bits in every engine.
 
-The draw of a row is a function of the seed, its row id and its prediction, by one kernel over batches (drawing.py).
-Partitions, their order, the number of workers and retries cannot matter.  The kind of processor can, in the last bits
-of Laplace noise: numpy's exponentials and logarithms are other code with AVX-512 than without.  Uniform noise and
-random rounding, which only add, multiply and divide, are the same everywhere.
+The draw of a row is a function of the seed, its row id and its prediction, computed batch by batch (engine_columns.py).
+It does not depend on partitions, their order, the number of workers or retries.  The last bits of Laplace noise depend
+on the processor, because numpy computes exponentials and logarithms differently with AVX-512.  Uniform noise and random
+rounding, which only add, multiply and divide, are the same everywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from trustcal.noise import Noise
 from trustcal.noise.mechanism import checked_noise
 from trustcal.reading.columns import place_of
 from trustcal.reading.files import identifier
-from trustcal.rewriting.drawing import (
+from trustcal.rewriting.engine_columns import (
     Drawing,
     arrow_ids,
     arrow_numbers,
@@ -49,13 +49,35 @@ def perturb_frame(
     into: str | None = None,
     connection: Any = None,
 ) -> Frame:
-    """The frame with one more column: one draw of M(q) per row (the algorithm of Section 3), inside its own engine.
+    """Add one draw of M(q) per row as a new column, inside the frame's own engine (the algorithm of Section 3).
 
-    pandas, Polars (eager and lazy), PyArrow, DuckDB, PySpark, Dask and Ibis; lazy frames stay lazy.  `row_id` names a
-    column of integers or text.  Without it a row's id is its position, from 0; DuckDB, PySpark, Dask and Ibis know no
-    order and need it.  The values are those of `perturb(…, ids=…, seed=seed)`, bit for bit.  The new column is `into`,
-    or the prediction's name with `_safe`.  A DuckDB relation that is not of the default connection needs its own.
+    Lazy frames stay lazy.  The values are those of `perturb(…, ids=…, seed=seed)`, bit for bit.
 
+    Parameters
+    ----------
+    frame : data frame
+        Of pandas, Polars (eager or lazy), PyArrow, DuckDB, PySpark, Dask or Ibis.
+    prediction : str
+        The column of predictions in [0, 1].
+    noise : Noise
+        The noise M.
+    seed : int
+        The draw of a row depends on this, its row id and its prediction only.
+    row_id : str, optional
+        A column of integers or text.  Default: the position of the row, from 0; frames of DuckDB, PySpark, Dask and
+        Ibis have no order and need a row id.
+    into : str, optional
+        The name of the new column.  Default: the prediction's name with `_safe`.
+    connection : DuckDBPyConnection, optional
+        The connection of a DuckDB relation that is not of the default connection.
+
+    Returns
+    -------
+    data frame
+        Of the same kind, with the new column last.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from trustcal.noise import UniformNoise
     >>> frame = pd.DataFrame({"case": ["a", "b"], "p": [0.2, 0.7]})
@@ -64,7 +86,9 @@ def perturb_frame(
     0    a  0.2   0.285
     1    b  0.7   0.649
 
-    O(n); the engines that stream hold a batch at a time.
+    Notes
+    -----
+    O(n) time; engines that stream hold one batch at a time.
     """
     drawing = Drawing(checked_noise(noise), checked_seed(seed), prediction, row_id)
     column = new_column(prediction, into)
@@ -73,8 +97,8 @@ def perturb_frame(
         if any(kind.startswith(module) and called == name for kind, called in kinds):
             if row_id is None and not ordered:
                 raise ValueError(
-                    f"the rows of {engine} have no order, so row_id= must name a column of integers or text that tells "
-                    "them apart: the noise of a row must be the same in every run."
+                    f"the rows of {engine} have no order, so row_id= must name a column of integers or text that "
+                    "identifies them: the noise of a row must be the same in every run."
                 )
             if module == "duckdb":
                 perturbed = partial(_duckdb, connection=connection)
@@ -157,15 +181,15 @@ def _duckdb(frame: Any, drawing: Drawing, into: str, connection: Any = None) -> 
         home.create_function(
             name, _arrow_function(drawing), ["DOUBLE", kind], "DOUBLE", type="arrow", null_handling="special"
         )
-        if connection is None:  # which nobody closes: a function left to the interpreter's end is reported as a leak
+        if connection is None:  # DuckDB reports a function that is still registered at exit as a leak
             atexit.register(home.close)
     call = f"{name}(CAST({identifier(frame.columns[p])} AS DOUBLE), CAST({identifier(frame.columns[i])} AS {kind}))"
     try:
         return frame.project(f"*, {call} AS {identifier(into)}")
     except duckdb.CatalogException:
         raise ValueError(
-            "the relation is not of DuckDB's default connection: pass its own as connection=, so that the noise can be "
-            "registered there."
+            "the relation does not belong to DuckDB's default connection: pass its own as connection=, where the noise "
+            "is to be registered."
         ) from None
 
 
@@ -210,7 +234,7 @@ def _pyspark(frame: Any, drawing: Drawing, into: str) -> Any:
 
 
 def _with_draws(batches: Iterator[Any], drawing: Drawing, into: str, p: int, i: int) -> Iterator[Any]:
-    """Record batches with one more column; a module's own function, so that Spark can send it by its name."""
+    """Record batches with one more column: at module level, so that Spark can send it by name."""
     draw = _arrow_function(drawing)
     for batch in batches:
         yield batch.append_column(into, draw(batch.column(p), batch.column(i)))
@@ -230,7 +254,7 @@ def _arrow_function(drawing: Drawing) -> Callable[[Any, Any], Any]:
 
 
 def _places(drawing: Drawing, into: str, names: Sequence[Any], capitals: bool = True) -> tuple[int, int | None]:
-    """Where the prediction and the row id stand.  Engines that ignore capitals must not have to guess."""
+    """The positions of the prediction and the row id, where no other name differs from theirs only in capitals."""
     texts = [name if isinstance(name, str) else repr(name) for name in names]
     p = place_of(drawing.prediction, texts, "the frame")
     i = None if drawing.row_id is None else place_of(drawing.row_id, texts, "the frame")
@@ -247,7 +271,7 @@ def _places(drawing: Drawing, into: str, names: Sequence[Any], capitals: bool = 
 
 
 def _check_sql_type(kind: str, name: str, numbers: bool) -> str:
-    """The type that a DuckDB column is handed over as, or a refusal."""
+    """The type that a DuckDB column is cast to."""
     if numbers:
         if kind in ("DOUBLE", "FLOAT", "BOOLEAN", *_INTEGERS) or kind.startswith("DECIMAL"):
             return "DOUBLE"
@@ -263,7 +287,7 @@ _INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT"
 
 
 def _function_name(drawing: Drawing, kind: str) -> str:
-    """A name that says what is drawn: the same function has the same name."""
+    """A name that depends on what is drawn: equal functions have equal names."""
     return f"trustcal_{blake2b(f'{drawing!r} {kind}'.encode(), digest_size=8).hexdigest()}"
 
 
@@ -290,4 +314,4 @@ _ENGINES: dict[tuple[str, str], tuple[str, bool, Callable[[Any, Drawing, str], A
     ("dask", "DataFrame"): ("Dask", False, _dask),
     ("ibis", "Table"): ("Ibis", False, _ibis),
 }
-"""Frames by the module and name of their class: what to call them, whether their rows have an order, how they draw."""
+"""Module and name of a frame's class: what to call the engine, whether its rows have an order, and how it draws."""

@@ -1,4 +1,4 @@
-"""Batches of rows to draws of noise: the columns of any engine as numpy arrays, and the one kernel they all run."""
+"""The columns of every engine as numpy arrays, and the draw of noise that all engines run on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ IdArray = NDArray[Any]
 @final
 @dataclass(frozen=True)
 class Drawing:
-    """Draws by (seed, row id, prediction) for batches of rows.  It knows what its columns are called, for refusals.
+    """Draws of noise by (seed, row id, prediction) for batches of rows, with the names of the columns for messages.
 
     >>> from trustcal.noise import UniformNoise
     >>> drawing = Drawing(UniformNoise(0.1), 1, "p", "id")
@@ -39,16 +39,16 @@ class Drawing:
             first = int(np.argmax(bad))
             value, row = prediction[first].item(), ids[first]
             where = f"row {row} (from 0)" if self.row_id is None else f"the row whose {self.row_id!r} is {row!s}"
-            came = "is missing or NaN" if np.isnan(value) else f"is {value!r}"
+            found = "is missing or NaN" if np.isnan(value) else f"is {value!r}"
             raise ValueError(
                 f"column {self.prediction!r} must hold probabilities in [0, 1]: {int(bad.sum())} of the {len(bad)} "
-                f"rows looked at break this, the first is {where}, which {came}. {REMEDY}"
+                f"rows looked at break this, the first is {where}, which {found}. {REMEDY}"
             )
         return perturb(prediction, self.noise, ids=ids, seed=self.seed)
 
 
 def new_column(prediction: str, into: object) -> str:
-    """What the column of draws is called: `into`, or the prediction's name with _safe.
+    """The name of the column of draws: `into`, or the prediction's name with _safe.
 
     >>> new_column("p", None), new_column("p", "safe")
     ('p_safe', 'safe')
@@ -60,11 +60,11 @@ def new_column(prediction: str, into: object) -> str:
 
 
 REMEDY = "Drop or repair missing rows; divide percentages by 100; turn scores or logits into probabilities first."
-"""What to do about values that are no predictions."""
+"""What to do about values that are not predictions."""
 
 
 def no_numbers(name: str, kind: object) -> ValueError:
-    """The error for a column of predictions that are no numbers."""
+    """The error for a column of predictions that are not numbers."""
     return ValueError(f"column {name!r} must hold numbers, but its type is {kind}. Convert it, or name another column.")
 
 
@@ -74,7 +74,7 @@ def no_ids(name: str, kind: object) -> ValueError:
 
 
 def pandas_numbers(column: Any, name: str) -> FloatArray:
-    """A pandas column as float64, with NaN for what is missing."""
+    """A pandas column as float64, with NaN for missing values."""
     return real_vector(column, f"column {name!r}")
 
 
@@ -87,7 +87,7 @@ def pandas_ids(column: Any, name: str) -> IdArray:
 
 
 def polars_numbers(column: Any, name: str) -> FloatArray:
-    """A Polars column as float64, with NaN for what is missing."""
+    """A Polars column as float64, with NaN for missing values."""
     import polars as pl
 
     if not (column.dtype.is_numeric() or column.dtype in (pl.Boolean, pl.Null)):
@@ -105,7 +105,7 @@ def polars_ids(column: Any, name: str) -> IdArray:
 
 
 def arrow_numbers(column: Any, name: str) -> FloatArray:
-    """A pyarrow column as float64, with NaN for what is missing."""
+    """A pyarrow column as float64, with NaN for missing values."""
     import pyarrow as pa
 
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -132,7 +132,7 @@ def arrow_ids(column: Any, name: str) -> IdArray:
 
 
 def checked_ids(ids: IdArray, name: str) -> IdArray:
-    """Row ids that are integers or strings, or a refusal that shows the first other."""
+    """Validate row ids: integers or strings."""
     if ids.dtype.kind in "iu":
         return ids
     for value in ids.tolist():
