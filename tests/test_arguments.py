@@ -84,7 +84,7 @@ NOISES: list[Callable[[Any], object]] = [
 
 def refused(call: Callable[[Any], object], wrong: object) -> None:
     """By our own words: neither numpy nor Python would speak of the argument."""
-    with pytest.raises(ValueError, match=r"must|give|is missing|known") as refusal:
+    with pytest.raises(ValueError, match=r"must|give|is missing|known|does not exist|cannot be read") as refusal:
         call(wrong)
     assert "/trustcal/" in str(refusal.traceback[-1].path)
 
@@ -140,7 +140,7 @@ def test_what_an_audit_is_given_beside_the_predictions(wrong: object) -> None:
     for name in ("payoff", "noise", "compare", "groups"):
         if not (name == "groups" and isinstance(wrong, dict)) and not (name == "compare" and wrong is True):
             refused(partial(_audit_with, name), wrong)
-    refused(lambda x: tc.compare(ROWS, rng=0, problem=x), wrong)
+    refused(lambda x: tc.compare(ROWS, rng=0, payoff=x), wrong)
     refused(lambda x: tc.decision_loss(Q, Q, x), wrong)
     refused(lambda x: tc.audit(ROWS, draws=x), "many")
     with pytest.raises(ValueError, match=r"problem must be a DecisionProblem, such as .*, not \[\[1, 2\], \[3, 4\]\]"):

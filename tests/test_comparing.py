@@ -330,7 +330,7 @@ def test_no_number_is_cut_in_80_columns(overconfident: Comparison) -> None:
 def test_with_payoffs() -> None:
     y, p = drawn(3000, 0, distorted=1.0, shifted=1.5)
     problem = DecisionProblem([[0, 0], [-1, 3]])
-    found = compare(y, p, rng=0, problem=problem)
+    found = compare(y, p, rng=0, payoff=problem)
     none = found.methods[0]
     assert none.value == pytest.approx(problem.value(Predictor.from_samples(y, p)))
     for row in found.methods:
@@ -342,7 +342,7 @@ def test_with_payoffs() -> None:
     assert min(row.regret for row in found.methods) == pytest.approx(0, abs=1e-12)
     assert best - (named(found, "Platt").value or 0) < 0.02
     assert "your payoffs" in str(found)
-    indifferent = compare(y, p, rng=0, problem=DecisionProblem([[1, 2]]))
+    indifferent = compare(y, p, rng=0, payoff=DecisionProblem([[1, 2]]))
     assert indifferent.recommended == "none"
 
 
@@ -350,7 +350,7 @@ def test_the_rain_table() -> None:
     """49.99 % and 50.01 %, both wrong: nothing could be worse, and with outcomes nothing easier to mend."""
     q = rain().predictor
     rows = Predictor(q.p, q.mass, q.positive, rows=1000, effective_rows=1000.0)
-    found = compare(rows, rng=0, problem=umbrella())
+    found = compare(rows, rng=0, payoff=umbrella())
     assert found.methods[0].value == 0
     assert named(found, "Platt").value == named(found, "histogram").value == 1
     assert found.recommended == "Platt"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from trustcal.auditing.numbers import GroupAudit, Inference, ProblemLoss, Promis
 from trustcal.auditing.record import Audit
 from trustcal.checking import checked_count, generator, refuse_other
 from trustcal.curves import after_noise, histogram, movement, reliability_curve
-from trustcal.decisions import DecisionProblem, as_problem, threshold
+from trustcal.decisions import DecisionProblem, threshold
 from trustcal.guarantees import best_noise
 from trustcal.measures.decision import cdl_witness
 from trustcal.measures.pooling import pooled
@@ -25,7 +24,7 @@ from trustcal.measures.worst_loss import DecisionWitness
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import checked_noise
 from trustcal.predictor import Predictor, as_predictor
-from trustcal.reading import Reading, read_payoff, reading, weighted_rows
+from trustcal.reading import evidence, payoff_problem
 
 if TYPE_CHECKING:
     from trustcal.remedies import Comparison
@@ -92,27 +91,24 @@ def audit(
     random = generator(rng)
     _refuse_others(groups, noise, compare)
     checked_count("draws", draws, least=0)
-    problem = read_payoff(Path(payoff)) if isinstance(payoff, str | os.PathLike) else payoff
-    if problem is not None:
-        as_problem(problem)
-    columns: dict[str, Any] = {
-        "prediction": prediction,
-        "outcome": outcome,
-        "weight": weight,
-        "by": by,
-        "positive": positive,
-    }
-    found, parts = None, dict(groups or {})
-    if y_prob is None and not isinstance(source, Predictor):
-        found = reading(source, resolution=resolution, drop_invalid=drop_invalid, **columns)
-        q, parts = found.predictor, {**found.groups, **parts}
-    else:
-        q = as_predictor(source, y_prob, sample_weight)
-        given = [name for name, value in columns.items() if value is not None]
-        if given:
-            raise ValueError(f"{given[0]} is about a file or frame, but the source is a predictor or arrays.")
+    problem = payoff_problem(payoff)
+    found = evidence(
+        source,
+        y_prob,
+        sample_weight,
+        prediction=prediction,
+        outcome=outcome,
+        weight=weight,
+        by=by,
+        positive=positive,
+        resolution=resolution,
+        drop_invalid=drop_invalid,
+    )
+    q, parts = found.predictor, {**found.groups, **(groups or {})}
     if compare is True:
-        compare = _compared(source, y_prob, sample_weight, found, positive, problem, rng)
+        from trustcal.remedies import compared
+
+        compare = compared(found, problem, rng=rng)
     measured, bins = pooled(q, cells)
     witness, distance = cdl_witness(measured), dtc_witness(q)
     shown = _measures(q, measured, witness, distance)
@@ -140,7 +136,7 @@ def audit(
         after_noise=None if chosen is None else after_noise(q, measured, chosen),
         comparison=compare or None,
         groups=tuple(_group(str(name), as_predictor(part), cells, draws, random) for name, part in parts.items()),
-        provenance=None if found is None else found.provenance,
+        provenance=found.provenance,
     )
 
 
@@ -154,25 +150,6 @@ def _refuse_others(groups: object, noise: Noise | None, compare: object) -> None
         from trustcal.remedies import Comparison
 
         refuse_other("compare", compare, Comparison, "True, False or the result of trustcal.compare")
-
-
-def _compared(
-    source: Any,
-    y_prob: ArrayLike | None,
-    sample_weight: ArrayLike | None,
-    found: Reading | None,
-    positive: Any,
-    problem: DecisionProblem | None,
-    rng: np.random.Generator | int,
-) -> Comparison:
-    """Remedies on held-out rows.  Counts of equal rows suffice; rows with weights are needed one by one."""
-    from trustcal.remedies import compare
-
-    if found is None:
-        return compare(source, y_prob, sample_weight, rng=rng, problem=problem)
-    if found.provenance.columns.weight is None:
-        return compare(found.predictor, rng=rng, problem=problem)
-    return compare(*weighted_rows(source, found, positive), rng=rng, problem=problem)
 
 
 def _measures(q: Predictor, measured: Predictor, witness: DecisionWitness, distance: DtcWitness) -> dict[str, float]:

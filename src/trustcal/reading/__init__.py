@@ -1,7 +1,20 @@
 """Files, frames and engines to predictors; payoff tables to decision problems."""
 
-from trustcal.reading.payoffs import read_payoff
+from trustcal.reading.evidence import Evidence, evidence
+from trustcal.reading.payoffs import payoff_problem, read_payoff
 from trustcal.reading.provenance import Provenance
 from trustcal.reading.sources import Reading, count_rows, read, reading, rows_in_order, weighted_rows
 
-__all__ = ["Provenance", "Reading", "count_rows", "read", "read_payoff", "reading", "rows_in_order", "weighted_rows"]
+__all__ = [
+    "Evidence",
+    "Provenance",
+    "Reading",
+    "count_rows",
+    "evidence",
+    "payoff_problem",
+    "read",
+    "read_payoff",
+    "reading",
+    "rows_in_order",
+    "weighted_rows",
+]

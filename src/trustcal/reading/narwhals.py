@@ -44,8 +44,8 @@ def opened_frame(source: object) -> nw.LazyFrame[Any]:
         frame: Any = nw.from_native(_with_plain_categories(source))
     except TypeError:
         raise ValueError(
-            "read takes the name of a file, a pattern or a list of these, a frame of pandas, Polars, PySpark, Dask or "
-            f"Ibis, a DuckDB relation, or a PyArrow table or dataset, but got a {type(source).__qualname__}."
+            "the source must be the name of a file, a pattern or a list of these, a frame of pandas, Polars, PySpark, "
+            f"Dask or Ibis, a DuckDB relation, or a PyArrow table or dataset, not a {type(source).__qualname__}."
         ) from None
     lazy: nw.LazyFrame[Any] = frame.lazy()
     if lazy.implementation.value in _FORGET_CAPITALS:

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 
-from trustcal.decisions import DecisionProblem
+from trustcal.decisions import DecisionProblem, as_problem
+
+
+def payoff_problem(payoff: DecisionProblem | str | os.PathLike[str] | None) -> DecisionProblem | None:
+    """The decision problem that a caller gave: itself, in a file, or none."""
+    if isinstance(payoff, str | os.PathLike):
+        return read_payoff(Path(payoff))
+    return None if payoff is None else as_problem(payoff)
 
 
 def read_payoff(path: str | Path) -> DecisionProblem:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.checking import checked_count, generator
-from trustcal.decisions import DecisionProblem, as_problem
+from trustcal.decisions import DecisionProblem
 from trustcal.guarantees import Bound
 from trustcal.inference import sampling_floor
 from trustcal.measures.continuous import smcal
@@ -19,7 +20,8 @@ from trustcal.measures.pooling import bins_for, on_bins, pooled
 from trustcal.measures.scores import auc, brier, log_loss
 from trustcal.measures.table import MEASURES
 from trustcal.measures.transport import dtc
-from trustcal.predictor import Predictor, as_predictor
+from trustcal.predictor import Predictor
+from trustcal.reading import Evidence, evidence, payoff_problem
 from trustcal.remedies.choosing import Candidate, choose
 from trustcal.remedies.comparison import Comparison, MethodResult
 from trustcal.remedies.folds import Fold, merged, split_law, split_rows
@@ -27,13 +29,19 @@ from trustcal.remedies.methods import METHODS, FittedMethod, Method
 
 
 def compare(
-    y_true: Predictor | ArrayLike,
+    source: Any,
     y_prob: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     *,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    positive: Any = None,
+    resolution: float | None = None,
+    drop_invalid: bool = False,
+    payoff: DecisionProblem | str | os.PathLike[str] | None = None,
     folds: int = 5,
-    rng: np.random.Generator | int,
-    problem: DecisionProblem | None = None,
+    rng: np.random.Generator | int = 0,
 ) -> Comparison:
     """Compare noise, rounding and recalibration on held-out rows, with a recommendation and its reason.
 
@@ -43,11 +51,13 @@ def compare(
 
     Parameters
     ----------
-    y_true, y_prob, sample_weight : rows in scikit-learn's order; or a `Predictor` made from rows of equal weight, whose
-        counts are split as random rows would be.
+    source : a file, a pattern, a list of files, a frame, a relation (as for `read`); y_true; or a `Predictor` made from
+        rows of equal weight, whose counts are split as random rows would be.
+    y_prob, sample_weight : rows in scikit-learn's order, where `source` is y_true.
+    prediction, outcome, weight, positive, resolution, drop_invalid : how to read a file or frame, as for `read`.
+    payoff : the decision problem to judge by, or a CSV file of it; unless given, that of whoever loses most.
     folds : the number of folds, at least 2.
     rng : a numpy Generator or a seed, for the folds and the sampling floor.
-    problem : the payoffs to judge by; unless given, those of whoever loses most.
 
     Returns
     -------
@@ -62,15 +72,30 @@ def compare(
 
     O(folds·n log n) for n distinct values.
     """
+    found = evidence(
+        source,
+        y_prob,
+        sample_weight,
+        prediction=prediction,
+        outcome=outcome,
+        weight=weight,
+        positive=positive,
+        resolution=resolution,
+        drop_invalid=drop_invalid,
+    )
+    return compared(found, payoff_problem(payoff), folds, rng)
+
+
+def compared(
+    found: Evidence, problem: DecisionProblem | None, folds: int = 5, rng: np.random.Generator | int = 0
+) -> Comparison:
+    """The comparison on evidence that was opened before.  O(folds·n log n)."""
     checked_count("folds", folds, least=2)
-    random = generator(rng)
-    if problem is not None:
-        as_problem(problem)
-    q = as_predictor(y_true, y_prob, sample_weight)
-    if isinstance(y_true, Predictor) or y_prob is None or sample_weight is None or q.effective_rows == q.rows:
+    q, random = found.predictor, generator(rng)
+    if found.rows is None or q.effective_rows == q.rows:
         parts = split_law(q, folds, random)
     else:
-        parts = split_rows(y_true, y_prob, sample_weight, folds, random)
+        parts = split_rows(*found.rows(), folds, random)
     for key in ("smcal", "dtc"):
         MEASURES[key].compile_for(len(METHODS) * len(q))
     trials = [_trial(method, parts, q) for method in METHODS]
