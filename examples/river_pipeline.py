@@ -2,7 +2,7 @@
 
     python examples/river_pipeline.py
 
-river says predict_proba_one and learn_one, a recalibrator transform_one and learn_one: they take turns.
+A river model has predict_proba_one and learn_one, a recalibrator transform_one and learn_one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from trustcal.forecasters import Calibeating, OnlinePlatt
 
 
 def progressive() -> dict[str, tuple[list[bool], list[float]]]:
-    """Predict, then learn, over the phishing web pages that river ships: outcomes and probabilities, by who says so."""
+    """Predict, then learn, on the phishing data set of river: outcomes and probabilities by method."""
     model = preprocessing.StandardScaler() | linear_model.LogisticRegression()
     recalibrators = {"online Platt": OnlinePlatt(), "calibeating": Calibeating(), "TOPS": Calibeating(OnlinePlatt())}
     said: dict[str, list[float]] = {"river": [], **{name: [] for name in recalibrators}}
@@ -34,7 +34,7 @@ def main() -> None:
     for name, (y, p) in progressive().items():
         q = tc.Predictor.from_samples(y, p)
         brier = sum((a - b) ** 2 for a, b in zip(p, y, strict=True)) / len(y)
-        print(f"{name:>12}: DTC {tc.dtc(q):.4f}, ECE on 10 cells {tc.ece(q, cells=10):.4f}, Brier score {brier:.4f}")
+        print(f"{name:>12}: DTC {tc.dtc(q):.4f}, ECE on 10 bins {tc.ece(q, cells=10):.4f}, Brier score {brier:.4f}")
 
 
 if __name__ == "__main__":

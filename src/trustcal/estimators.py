@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_predictions
 from trustcal.decisions import DecisionProblem
-from trustcal.guarantees import Bound, noise_of_kind
+from trustcal.guarantees import noise_of_kind
 from trustcal.inference import dtc_upper_bound
-from trustcal.noise import Noise, Target
+from trustcal.noise import Target
 from trustcal.predictor import Predictor
 
 try:
@@ -107,12 +107,10 @@ class NoiseSmoother(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
                 "on the distance to calibration."
             )
         column = _probabilities(self, X, reset=True)
-        if self.eps is not None:
-            self.eps_: float = self.eps
+        if y is None or self.eps is not None:
+            _settle(self, None)
         else:
-            assert y is not None
-            self.eps_ = _distance(Predictor.from_samples(y, column, sample_weight), self.confidence)
-        self.noise_, self.guarantee_ = _chosen(self.noise, self.eps_, self.target)
+            _settle(self, Predictor.from_samples(y, column, sample_weight))
         return self
 
     def transform(self, X: ArrayLike) -> FloatArray:  # noqa: N803
@@ -202,12 +200,11 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
         if len(self.classes_) < 2:
             raise ValueError("There must be rows of two classes, but there is only one class. Use data with both.")
         self.problem_: DecisionProblem = _problem(self.payoff, self.actions)
+        held_out = None
         if self.eps is None:
             said = cross_val_predict(clone(self.estimator), X, label, cv=self.cv, method="predict_proba")[:, 1]
-            self.eps_: float = _distance(Predictor.from_samples(outcome, said), self.confidence)
-        else:
-            self.eps_ = self.eps
-        self.noise_, self.guarantee_ = _chosen(self.noise, self.eps_, self.target)
+            held_out = Predictor.from_samples(outcome, said)
+        _settle(self, held_out)
         self.estimator_ = clone(self.estimator).fit(X, label)
         return self
 
@@ -263,14 +260,18 @@ def _probabilities(smoother: NoiseSmoother, X: ArrayLike, *, reset: bool) -> Flo
     return checked_predictions(table[:, 0])
 
 
-def _distance(q: Predictor, confidence: float) -> float:
-    """An upper confidence bound on the distance to calibration, kept positive: at distance 0 no noise is defined."""
-    return max(dtc_upper_bound(q, confidence).upper, 1e-9)
+def _settle(estimator: NoiseSmoother | TrustedClassifier, q: Predictor | None) -> None:
+    """Set eps_, noise_ and guarantee_: eps_ as given, or an upper confidence bound on the distance of q.
 
-
-def _chosen(kind: str, eps: float, target: Target) -> tuple[Noise, Bound]:
-    choice = noise_of_kind(kind, eps, target)
-    return choice.noise, choice.guarantee
+    The bound is kept positive: no noise is needed at distance 0, and none is defined.
+    """
+    if estimator.eps is not None:
+        estimator.eps_ = estimator.eps
+    else:
+        assert q is not None
+        estimator.eps_ = max(dtc_upper_bound(q, estimator.confidence).upper, 1e-9)
+    choice = noise_of_kind(estimator.noise, estimator.eps_, estimator.target)
+    estimator.noise_, estimator.guarantee_ = choice.noise, choice.guarantee
 
 
 def _problem(payoff: ArrayLike | None, actions: list[str] | None) -> DecisionProblem:

@@ -1,7 +1,7 @@
-"""Bets against calibrated predictions, fed one outcome after another: the loop behind the monitor's alarm.
+"""Bets against calibration: the loop behind the monitor's alarm.
 
-Only + − × ÷, square roots and comparisons, all of which round alike everywhere: plain Python, fed one row at a time,
-and compiled code, fed a million, give the same bits.
+Only + − × ÷, square roots and comparisons, which round alike on every machine: plain Python on one row at a time and
+compiled code on a million give the same bits.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 from trustcal.kernels import kernel
 
 LARGE = 2.0**256
-"""Wealth beyond this is counted in units of it, so that no product overflows."""
+"""Wealth above this is counted in units of it, so that no product overflows."""
 
 
 @kernel
 def tilted(q: float, happened: bool, odds: float) -> float:
-    """How many times likelier the outcome was if the odds are `odds` times those of q."""
+    """Likelihood ratio of the outcome if the odds are `odds` times those of q."""
     return (odds if happened else 1.0) / ((1.0 - q) + q * odds)
 
 
 @kernel
 def sloped(q: float, happened: bool, factors: Any) -> None:
-    """How many times likelier it was if the log odds are 1/2, 3/4, 5/4, 3/2, 2 or 3 times those of q: into `factors`.
+    """Likelihood ratios if the log odds are 1/2, 3/4, 5/4, 3/2, 2 or 3 times those of q, written to `factors`.
 
     With slope a and u the probability of what happened, v = 1 − u, this is u^(a − 1) / (u^a + v^a).
     """
@@ -41,10 +41,10 @@ def sloped(q: float, happened: bool, factors: Any) -> None:
 
 @kernel
 def grown(count: int, factors: Any, wealth: Any, units: Any, clock: Any) -> float:
-    """One more round of a table of bets: A ← (A + w_n)·factor for each; their mean worth A + w_{n+1} + w_{n+2} + …
+    """One round of a table of bets: A ← (A + w_n)·factor for each.  Returns the mean of A + w_{n+1} + w_{n+2} + …
 
-    Of what is set aside for round n = 1, 2, …, the rounds from 2^j to 2^(j+1) − 1 share 1/((j + 1)(j + 2)) equally.
-    `clock` holds n, 2^j and j.  Infinite, where some bet is worth 2^256 or more.
+    The rounds n from 2^j to 2^(j+1) − 1 share 1/((j + 1)(j + 2)) of the stake equally.  `clock` holds n, 2^j and j.
+    Infinite if some bet is worth 2^256 or more.
     """
     clock[0] += 1
     if clock[0] == 2 * clock[1]:
@@ -54,7 +54,7 @@ def grown(count: int, factors: Any, wealth: Any, units: Any, clock: Any) -> floa
     later = (2 * clock[1] - 1 - clock[0]) * share + 1.0 / (clock[2] + 2.0)
     total, huge = 0.0, False
     for b in range(count):
-        # Next to a unit of wealth the share is nothing; rounding it away only lowers the wealth.
+        # Beside a unit of wealth the share is negligible; dropping it only lowers the wealth.
         value = (wealth[b] + share if units[b] == 0 else wealth[b]) * factors[b]
         while value >= LARGE:
             value /= LARGE
@@ -85,11 +85,11 @@ def bet(
     seen: Any,
     factors: Any,
 ) -> tuple[int, int]:
-    """Feed outcomes y of predictions q to every bet, changing the state (`wealth` … `seen`) in place.
+    """Feed outcomes y of predictions q to every bet; the state (`wealth` … `seen`) changes in place.
 
-    Table 0 bets on every row, 1 on slopes, 2 on what was learned in each cell (`seen`, forgetting by `keep`), 3 + c on
-    the rows of cell c.  Returns the first index at which Σ prior·worth reached the limit, and the first at which a
-    certain prediction failed; −1 for never.  A certain prediction that comes true changes nothing.
+    Table 0 bets on every row, 1 on slopes, 2 on what was learned in each bin (`seen`, discounted by `keep`), 3 + b on
+    the rows of bin b.  Returns the first index at which Σ prior·worth reached the limit, and the first at which a
+    prediction of 0 or 1 failed; −1 for never.  A prediction of 0 or 1 that comes true changes nothing.
     """
     reached, failed = -1, -1
     for i in range(len(q)):
@@ -108,7 +108,7 @@ def bet(
         sloped(p, happened, factors)
         worth[1] = grown(counts[1], factors, wealth[1], units[1], clocks[1])
         for b in range(len(keep)):
-            row = seen[b][cell]  # ones, zeros, and how many of each were predicted; two more of each, for caution
+            row = seen[b][cell]  # ones, zeros, and the predicted numbers of each; 2 is added to each for shrinkage
             factors[b] = tilted(p, happened, ((row[0] + 2.0) * (row[3] + 2.0)) / ((row[1] + 2.0) * (row[2] + 2.0)))
             row[0] = keep[b] * row[0] + (1.0 if happened else 0.0)
             row[1] = keep[b] * row[1] + (0.0 if happened else 1.0)

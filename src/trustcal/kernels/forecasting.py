@@ -1,4 +1,4 @@
-"""One round of each forecaster, and many: the same functions serve Python lists and, compiled, arrays.
+"""The rounds of each forecaster: the same functions serve Python lists and, compiled, arrays.
 
 Only + − × ÷ √ and comparisons of floats, and exact integers, so that both give the same bits.
 """
@@ -12,7 +12,7 @@ from trustcal.kernels import kernel
 
 Ints: TypeAlias = Any
 Floats: TypeAlias = Any
-"""Lists, or compiled arrays: there is no type for both that has an order and can be written to."""
+"""Lists, or compiled arrays: no type covers both."""
 
 
 @kernel
@@ -38,7 +38,7 @@ def crossing(balance: Floats, at: int) -> int:
 
 @kernel
 def play_elementary(balance: Ints, at: int, outcomes: Ints, cell: Ints) -> int:
-    """Rounds of the elementary predictor; `cell` receives where each announcement is.  O(log m) per round."""
+    """Rounds of the elementary predictor; the cell of each announcement is written to `cell`.  O(log m) per round."""
     m = len(balance) - 1
     for t in range(len(outcomes)):
         at = crossing(balance, at)
@@ -52,7 +52,7 @@ def play_elementary(balance: Ints, at: int, outcomes: Ints, cell: Ints) -> int:
 
 @kernel
 def side(n: Ints, s: Ints, i: int) -> int:
-    """+1 where bucket i has seen more ones than its upper end allows, −1 where fewer than its lower end, else 0."""
+    """+1 if bucket i has more ones than its upper end allows, −1 if fewer than its lower end, else 0."""
     m = len(n)
     if s[i] * m > n[i] * (i + 1):
         return 1
@@ -63,9 +63,9 @@ def side(n: Ints, s: Ints, i: int) -> int:
 
 @kernel
 def bucket_pair(n: Ints, s: Ints, at: int) -> tuple[int, int]:
-    """A bucket near `at` on neither side, twice; or neighbours, the lower one on the side + and the upper on −.
+    """A bucket near `at` with side 0, twice; or two neighbours, the lower one with side + and the upper one with −.
 
-    The first bucket is never −, the last never +: between a + and a − further up there is what is asked for.  O(log m).
+    The first bucket is never −, the last never +, so one of the two exists between any + and a − above it.  O(log m).
     """
     step, here = 1, side(n, s, at)
     low, high = at, at
@@ -97,7 +97,7 @@ def bucket_pair(n: Ints, s: Ints, at: int) -> tuple[int, int]:
 
 @kernel
 def square_up(n: Ints, s: Ints, low: int, high: int) -> float:
-    """Foster's probability of the upper of two neighbours: in proportion to the other's surplus."""
+    """Foster's probability of the upper of two neighbours: proportional to the surplus of the lower one."""
     m = len(n)
     excess, deficit = s[low] * m - n[low] * high, n[high] * high - s[high] * m
     up: float = excess / (excess + deficit)
@@ -106,9 +106,9 @@ def square_up(n: Ints, s: Ints, low: int, high: int) -> float:
 
 @kernel
 def exponential_up(n: Ints, s: Ints, low: int, high: int) -> float:
-    """The same for F_n(x) = √(4/(n + 4))·exp(2·max(x, 0)²/(n + 4)): in proportion to the other's step of F.
+    """The same for F_n(x) = √(4/(n + 4))·exp(2·max(x, 0)²/(n + 4)): proportional to the step of F of the lower one.
 
-    A step is exp(up)·(1 − exp(−gap))/√(n + 5), up to a common factor, which is chosen so that nothing overflows.
+    A step is exp(up)·(1 − exp(−gap))/√(n + 5), up to a common factor that is chosen to avoid overflow.
     """
     m = len(n)
     h = high / m
@@ -137,7 +137,7 @@ def play_buckets(
     exponential: bool,
     bucket: Ints,
 ) -> int:
-    """Rounds of Foster's forecaster; `bucket` receives where each announcement is.  O(log m) per round."""
+    """Rounds of Foster's forecaster; the bucket of each announcement is written to `bucket`.  O(log m) per round."""
     for t in range(len(outcomes)):
         low, high = bucket_pair(n, s, at)
         at = low
@@ -153,7 +153,7 @@ def play_buckets(
 
 @kernel
 def hedge(value: Floats, at: int) -> tuple[int, float]:
-    """Where the tents' values cross zero: the node below, and how far towards the next.  O(log m)."""
+    """Where the interpolated values cross zero: the node below, and the fraction towards the next.  O(log m)."""
     last = len(value) - 1
     if value[0] < 0:
         return 0, 0.0
@@ -167,7 +167,7 @@ def hedge(value: Floats, at: int) -> tuple[int, float]:
 
 @kernel
 def play_hedging(value: Floats, at: int, outcomes: Ints, announced: Floats) -> int:
-    """Rounds of the forecast hedging, its announcements in `announced`.  O(log m) per round."""
+    """Rounds of forecast hedging; announcements are written to `announced`.  O(log m) per round."""
     m = len(value) - 1
     for t in range(len(outcomes)):
         at, right = hedge(value, at)
@@ -180,7 +180,7 @@ def play_hedging(value: Floats, at: int, outcomes: Ints, announced: Floats) -> i
 
 @kernel
 def fall(z: float) -> float:
-    """exp(−z) for z ≥ 0, by arithmetic alone, to a few units in the last place."""
+    """exp(−z) for z ≥ 0, by arithmetic only, to a few units in the last place."""
     if z > 700.0:
         return 0.0
     k = int(z * 1.4426950408889634 + 0.5)
@@ -193,7 +193,7 @@ def fall(z: float) -> float:
 
 @kernel
 def drop(z: float) -> float:
-    """1 − exp(−z) for z ≥ 0, without its cancellation."""
+    """1 − exp(−z) for z ≥ 0, without cancellation."""
     if z > 0.5:
         return 1.0 - fall(z)
     total = 1.0

@@ -11,7 +11,7 @@ from typing import Self, SupportsFloat, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trustcal.checking import as_number, checked_count
+from trustcal.checking import checked_count, checked_number
 from trustcal.inference import sampling_floor
 from trustcal.measures.pooling import pooled
 from trustcal.measures.table import monitored, values_of
@@ -173,15 +173,13 @@ class Monitor:
     def __init__(self, *, window: int | None = None, decay: float | None = None, alarm_rate: float = 0.01) -> None:
         if window is not None and decay is not None:
             raise ValueError("give window= or decay=, not both.")
-        if decay is not None and not 0 < as_number(decay) < 1:
-            raise ValueError(
-                f"decay must lie between 0 and 1, such as 0.999, not {decay!r}: a row's weight is decay^age."
-            )
-        if not 1e-12 <= as_number(alarm_rate) < 1:
-            raise ValueError(f"alarm_rate must be a probability from 1e-12 to below 1, not {alarm_rate!r}.")
-        self.decay = decay = None if decay is None else float(decay)
+        if decay is not None:
+            decay = checked_number("decay", decay, 0, 1, "()", rule="lie between 0 and 1, such as 0.999")
+        self.decay = decay
         self.window = checked_count("window", WINDOW if window is None else window) if decay is None else None
-        self.alarm_rate = float(alarm_rate)
+        self.alarm_rate = checked_number(
+            "alarm_rate", alarm_rate, 1e-12, 1, "[)", rule="be a probability from 1e-12 to below 1"
+        )
         capacity = ceil(log(FORGOTTEN) / log(decay)) if decay is not None else self.window
         self._q: deque[float] = deque(maxlen=capacity)
         self._y: deque[bool] = deque(maxlen=capacity)
