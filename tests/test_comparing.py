@@ -127,7 +127,7 @@ def test_degenerate_data_give_probabilities(fit: type, y: list[int], p: list[flo
     [
         (temperature, [1 / 3, 1 / 2, 2 / 3]),  # Platt's targets: (1 + 4·1/6 … ) = 1/3 and 2/3
         (isotonic, [0.25, 0.5, 0.75]),
-        (histogram, [0.25, 0.25, 0.75]),  # two cells, cut at 1/2
+        (histogram, [0.25, 0.25, 0.75]),  # two bins, cut at 1/2
         (constant, [0.5, 0.5, 0.5]),
     ],
 )

@@ -23,7 +23,7 @@ ALL: tuple[str, ...] = ("smcal", "dtc", "ece", "cdl", "smece")
 
 
 def equal_rows(p: list[float], counts: list[int], ones: list[int]) -> Predictor:
-    """A predictor of so many rows at each value."""
+    """A predictor with this many rows at each value."""
     y = [int(i < one) for count, one in zip(counts, ones, strict=True) for i in range(count)]
     return Predictor.from_samples(y, np.repeat(p, counts))
 
@@ -63,7 +63,7 @@ def test_one_more_draw_exceeds_the_quantile_once_in_twenty(draws: int) -> None:
 
 @pytest.mark.parametrize("statistic", ["smcal", "dtc", "ece", "cdl"])
 def test_floor_by_enumeration_of_all_outcomes(statistic: str) -> None:
-    """Seven single rows: ECE and CDL are taken on two cells."""
+    """Seven single rows: ECE and CDL are taken on two bins."""
     p = [0.05, 0.2, 0.35, 0.5, 0.6, 0.8, 0.9]
     q = Predictor.from_samples([0, 0, 1, 0, 1, 1, 1], p)
     design = RowSampler.of(q)
@@ -157,7 +157,7 @@ def test_impossible_outcomes_and_certain_ones(statistic: str) -> None:
 
 
 def test_pooled_rows_are_drawn_by_their_own_predictions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a grid of four cells the number of ones in each is a sum of unequal coins: against its exact law."""
+    """On a grid of four bins the number of ones in each is a sum of unequal coins: against its exact law."""
     monkeypatch.setattr(sampler, "FINEST", 4)
     p = [0.0, 0.1, 0.2, 0.26, 0.3, 0.49, 0.5, 0.9, 1.0]
     counts = [1, 2, 1, 3, 1, 2, 1, 2, 1]
@@ -177,7 +177,7 @@ def test_pooled_rows_are_drawn_by_their_own_predictions(monkeypatch: pytest.Monk
         seen = np.bincount(ones[:, cell], minlength=len(law)) / draws
         assert np.all(np.abs(seen - law) <= 5 * np.sqrt(law * (1 - law) / draws))
     together = np.cov(ones.T)[np.triu_indices(4, 1)]
-    assert np.abs(together).max() <= 5 * ones.std(axis=0).max() ** 2 / sqrt(draws)  # cells are independent
+    assert np.abs(together).max() <= 5 * ones.std(axis=0).max() ** 2 / sqrt(draws)  # bins are independent
 
 
 def test_many_values_are_pooled_and_the_note_says_so() -> None:
@@ -298,7 +298,7 @@ def test_rows_of_hardly_any_weight_change_nothing(light: float) -> None:
 
 
 @given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=30), st.floats(0.01, 1.0))
-def test_what_values_are_worth(weights: list[float], part: float) -> None:
+def test_effective_counts_of_values(weights: list[float], part: float) -> None:
     """Σ mass²/k is Σ w² up to whole rows: k = max(1, c·mass) for one c, which bisection finds too."""
     mass = np.array(weights) / np.sum(weights)
     p = np.linspace(0, 1, len(mass) + 1)[1:]

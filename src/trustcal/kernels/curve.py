@@ -1,4 +1,4 @@
-"""From a shot to what the certificates judge: the potentials along its curve and the law its flow leaves behind."""
+"""From a shot to the input of the certificates: the potentials along its curve and the law that its flow leaves."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def potentials_along(v: Nodes, s: Shot, out: FloatArray, mode: BoolArray) -> tup
 
 
 class Guess(NamedTuple):
-    """What the certificates are to judge: potentials, and a law with one atom more, perhaps between the nodes."""
+    """The input of the certificates: potentials, and a law with one more atom, perhaps between the nodes."""
 
     r0: FloatArray
     r1: FloatArray
@@ -127,7 +127,7 @@ class Guess(NamedTuple):
 def guess(q: FloatArray, w0: FloatArray, w1: FloatArray, north: bool) -> Guess:
     """Potentials and law of the best curve through the north or the south; q begins with 0 and ends with 1.
 
-    The south is the north with 1 − q for q and the outcomes swapped.  O(n) a shot.
+    The south is the north with 1 − q for q and the outcomes swapped.  O(n) per shot.
     """
     n, p = len(q), 1.0 - q
     sides = (q, p, w0, w1) if north else (p[::-1], q[::-1], w1[::-1], w0[::-1])

@@ -2,9 +2,9 @@
 
 Notation, used throughout the file:
 
-    x, c       where the point masses are (sorted, in [0, 1]) and how large (of either sign); |c| is the sum of |c[i]|
+    x, c       the places of the point masses (sorted, in [0, 1]) and their sizes (of either sign); |c| = Σ |c[i]|
     level      the unit interval is cut into 2^level cells; cell j is [j, j + 1] / 2^level
-    u          where a point stands in its cell, −1/2 … 1/2; powers of two leave it exact but for the last bit
+    u          the place of a point in its cell, −1/2 … 1/2; powers of two keep it exact but for the last bit
     moments    moments[j, k] = the sum of c u^k over cell j
     sigma      the standard deviation of the Gaussian; the reflected kernel is the sum over its mirror images
     rho        the cell's width in units of sigma, at most 1/2
@@ -35,7 +35,7 @@ IntArray = NDArray[np.int64]
 DEGREE = 15
 REACH = 7.0
 SMOOTHING_ERROR = 1e-11
-"""What `smoothed` gets wrong, in the L1 norm and per unit of |c|: 2.6e-12 + 6.7e-12 and rounding below 1e-13."""
+"""The error of `smoothed` in the L1 norm, per unit of |c|: 2.6e-12 + 6.7e-12 and rounding below 1e-13."""
 _BLOCK = 4096
 _CHUNK = 1024
 """Rows per matrix product: with more, OpenBLAS starts threads, which here cost more than they save."""

@@ -44,7 +44,7 @@ def smooth_error_value(p: FloatArray, bias: FloatArray) -> float:
 
 @kernel
 def turned_curve(bias: FloatArray) -> tuple[FloatArray, float]:
-    """The cumulative biases, by symmetry turned so that they end at or above 0, and the sign that turned them."""
+    """The cumulative biases, with the sign that makes them end at or above 0, and that sign."""
     curve = running_total(bias)
     sign = -1.0 if curve[len(curve) - 1] < 0.0 else 1.0
     for i in range(len(curve)):
@@ -69,8 +69,8 @@ def bounded_isotonic(p: FloatArray, curve: FloatArray) -> FloatArray:
     Forward, f_i(u) = the least cost of the first i terms with U_i ≤ u is convex, falls and then stays: it is kept as
     its breakpoints, each with the change of slope there.  A new term adds a breakpoint of twice its weight, and the
     part that would rise again, its weight's worth of the highest breakpoints, is cut.  Breakpoints that come in order
-    go on a stack, the others into a heap; a breakpoint at 0 that never wears out is the lower bound.  Backward, U_i is
-    the highest breakpoint then standing, or U_{i+1} if that is lower.  O(n log n), near n if few come out of order.
+    go on a stack, the others into a heap; a breakpoint at 0 of infinite weight is the lower bound.  Backward, U_i is
+    the highest breakpoint at that step, or U_{i+1} if that is lower.  O(n log n), near n if few come out of order.
     """
     n = len(p) - 1
     top = curve[n]
@@ -145,7 +145,7 @@ def lipschitz_witness(p: FloatArray, curve: FloatArray, fit: FloatArray) -> Floa
 
     σ falls at full speed where the curve is above the fit, rises where it is below, and is 1 wherever the fit jumps;
     where curve and fit touch it is free.  Between two jumps the free stretches fall first and rise later, just as much
-    as it takes to return to 1, so that σ never exceeds 1; since all gaps together are at most 1 it stays above −1.
+    as needed to return to 1, so that σ never exceeds 1; since all gaps together are at most 1 it stays above −1.
     Heights are compensated sums: every value is within a rounding or two of a function that is 1-Lipschitz exactly.
     """
     n = len(p) - 1

@@ -1,4 +1,4 @@
-"""Sums that do not lose digits, however long they are."""
+"""Sums whose rounding errors do not grow with their length."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def plus(total: float, error: float, value: float) -> tuple[float, float]:
 
 @kernel
 def compensated_total(x: FloatArray) -> float:
-    """The sum of x by Kahan's method: `plus`, written out, since plain Python is slow to call functions."""
+    """The sum of x by Kahan's method: `plus` inlined, since function calls are slow in plain Python."""
     total = error = 0.0
     for i in range(len(x)):
         value = x[i] - error
@@ -32,7 +32,7 @@ def compensated_total(x: FloatArray) -> float:
 
 @kernel
 def running_total(values: FloatArray) -> FloatArray:
-    """Running sums with Neumaier's correction: each is good to about one rounding, however many values."""
+    """Running sums with Neumaier's correction: each is accurate to about one rounding, however many values."""
     sums = np.empty(len(values))
     total, lost = 0.0, 0.0
     for i in range(len(values)):

@@ -1,4 +1,4 @@
-"""Shooting: near-optimal potentials and law for the distance to calibration, O(n) a shot.
+"""Shooting: near-optimal potentials and law for the distance to calibration, O(n) per shot.
 
 At an optimum g = 0 except on at most one interval, so r0 = −b·s and r1 = (1 − b)·s with one unknown function s.  Write
 t = (1 + s)/2, τ = 1 − t.  The curve (b, t) starts in the west of the unit square (b < t < 1 − b), passes through the
@@ -17,7 +17,7 @@ that reaches the east falls short by an amount that decreases.  Its root is foun
 where the flow is fixed and the curve moves, the exit to the east has a closed form (`_meet`); on a piece where the
 curve is fixed and the flow moves, the flow is bisected, and cut where it changes sign (`_settle`).
 
-Nothing here needs to be right: what is returned is judged by `certificates` alone.
+Nothing here needs to be right: only the `certificates` decide what is returned.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Shot(NamedTuple):
     kind: int  # how it crosses the antidiagonal: POINT, OPEN or PINNED
     last: int
     first: int
-    ones: float  # how many ones below node `first`, or in it, go left
+    ones: float  # the ones below node `first`, or in it, that go left
     h: float  # the flow that leaves node `first`, where the empty interval ends there
     free: int  # the curve is known from its start up to this node, from its exit beyond it
     exit: int
@@ -54,7 +54,7 @@ class Shot(NamedTuple):
 
 @kernel
 def _shortfall(v: Nodes, i: int, x: float, zeros: bool, key: float) -> float:
-    """What is missing in the east when flow x enters the north before node i.
+    """The flow missing in the east when flow x enters the north before node i.
 
     The key is what stays constant along the curve: b·τ while zeros flow, (1 − b)·τ while ones do.
     """
@@ -191,7 +191,7 @@ def _turns(v: Nodes, i: int, x: float, zeros: bool) -> bool:
 def _meet(v: Nodes, i: int, x: float, zeros: bool, ever: bool, out: FloatArray, mode: BoolArray) -> tuple[int, float]:
     """Follow the flow x that enters the north before node i until it has to turn east, if ever: exit node, and b2.
 
-    The curve is not asked: it will be drawn backward from there.
+    The curve is not used: it is drawn backward from there later.
     """
     while i < len(v.q) - 1 and not (ever and _turns(v, i, x, zeros)):
         h = (v.q[i] if zeros else v.p[i]) * x + v.c[i]
@@ -295,7 +295,7 @@ def _settle(
             turn, b2 = _meet(v, node + 1, 0.0, False, True, out, mode)
             return (cut if i == start else settled), node, turn, b2, shots
         middle = low + 0.5 * (high - low)
-        if high - low < 1e-18 or not low < middle < high:  # settled up to the node, as far as floats tell: go on there
+        if high - low < 1e-18 or not low < middle < high:  # settled up to the node, within rounding: go on there
             settled = cut if i == start else settled
             _record(v, i, node, cut, out, mode)
             i, tau, high, low = node, height, up, down
@@ -305,4 +305,4 @@ def _settle(
             high = middle
         else:
             low = middle
-    return settled, i, i + 1, v.q[i + 1], shots  # never seen; the certificates will tell
+    return settled, i, i + 1, v.q[i + 1], shots  # never seen; the certificates would show it

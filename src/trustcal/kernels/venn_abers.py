@@ -1,4 +1,4 @@
-"""Isotonic regression with one more row, at every place where it could be (Vovk, Petej and Fedorova 2015)."""
+"""Isotonic regression with one more row, at each of the values in turn (Vovk, Petej and Fedorova 2015)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ FloatArray = NDArray[np.float64]
 
 @kernel
 def raised(rows: FloatArray, positive: FloatArray) -> FloatArray:
-    """What isotonic regression says at each value, were there one more row of outcome 1 at that value.
+    """The isotonic regression at each value if there were one more row of outcome 1 at that value.
 
     Isotonic regression is the slope of the greatest convex minorant of the points (rows, positive rows) summed from the
     left.  One more row at value i moves the points before it by (−1, −1) against the others.  The slope sought is that
     of the bridge from a moved point to one that is not: `x`, `y` hold, from the top down, its left end and the corners
-    to its right.  Going on to the next value one more point has moved; the bridge changes only if it lies below.
-    Points hidden by one that has moved stay hidden, because no slope exceeds 1.  O(n).
+    to its right.  At the next value one more point has moved; the bridge changes only if that point lies below it.
+    Points hidden by a moved one stay hidden, because no slope exceeds 1.  O(n).
     """
     n = len(rows)
     sum_x, sum_y = np.zeros(n + 1), np.zeros(n + 1)

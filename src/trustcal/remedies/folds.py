@@ -1,4 +1,4 @@
-"""Folds: rows split at random into a part to fit on and a part to judge by, on the level of laws."""
+"""Folds: rows split at random into a part to fit on and a part to measure on, each as a predictor."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ from trustcal.rows import real_vector, run_starts
 FloatArray = NDArray[np.float64]
 
 _MOST_ROWS = 10**9
-"""numpy draws hypergeometric numbers exactly up to here."""
+"""numpy draws hypergeometric numbers exactly up to this size."""
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The law of the rows held out, and of all others."""
+    """The rows held out, and all others."""
 
     train: Predictor
+    """The rows to fit on."""
     held_out: Predictor
+    """The rows to measure on."""
     share: float
-    """The held-out part of the whole weight."""
+    """Their share of the total weight."""
 
     @cached_property
     def eps(self) -> float:
-        """The distance to calibration of the rows to fit on; at least 1e-9, to which it is measured."""
+        """The distance to calibration of the rows to fit on; at least 1e-9, its accuracy."""
         return max(dtc_witness(self.train).upper, 1e-9)
 
 
 def split_law(q: Predictor, folds: int, rng: np.random.Generator) -> list[Fold]:
-    """Rows of equal weight, known by their counts, in folds of equal size with equal numbers of each outcome.
+    """Folds of equal size, with equal numbers of each outcome, from the counts of rows of equal weight.
 
-    Shuffling the rows of one outcome and cutting them into folds leaves, of each prediction value, a number that is
-    (multivariate) hypergeometric; so that number is drawn, and the rows themselves are not needed.  O(folds·n).
+    If the rows of one outcome are shuffled and cut into folds, the number of rows with each prediction value in a fold
+    is (multivariate) hypergeometric.  That number is drawn, so the rows themselves are not needed.  O(folds·n).
     """
     if q.rows is None or q.effective_rows is None:
         raise ValueError(
@@ -50,13 +52,11 @@ def split_law(q: Predictor, folds: int, rng: np.random.Generator) -> list[Fold]:
         )
     if round(q.effective_rows) != q.rows:
         raise ValueError(
-            "a predictor with weights no longer knows which rows its masses came from, so none can be held out. "
+            "compare holds out single rows, but a predictor with weights does not hold them. "
             "Pass the rows themselves: compare(y_true, y_prob, sample_weight)."
         )
     if q.rows >= _MOST_ROWS:
-        raise ValueError(
-            f"compare takes fewer than 10^9 rows, but there are {q.rows}. A random sample of them will do."
-        )
+        raise ValueError(f"compare takes fewer than 10^9 rows, but there are {q.rows}. Use a random sample of them.")
     positive = np.rint(q.positive * q.rows).astype(np.int64)
     left = np.stack([np.rint(q.mass * q.rows).astype(np.int64) - positive, positive])
     _check_sizes(left.sum(axis=1), folds)
@@ -77,7 +77,7 @@ def split_law(q: Predictor, folds: int, rng: np.random.Generator) -> list[Fold]:
 def split_rows(
     y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike, folds: int, rng: np.random.Generator
 ) -> list[Fold]:
-    """Rows with weights, shuffled and dealt out, those of each outcome in turn.  O(folds·n log n)."""
+    """Folds of rows with weights: the rows of each outcome are shuffled and dealt out.  O(folds·n log n)."""
     y, p, w = real_vector(y_true, "y_true"), real_vector(y_prob, "y_prob"), real_vector(sample_weight, "sample_weight")
     y, p, w = y[w > 0], p[w > 0], w[w > 0]
     _check_sizes(np.array([(y == 0).sum(), (y == 1).sum()]), folds)
@@ -94,7 +94,7 @@ def split_rows(
 
 
 def merged(parts: Sequence[Predictor], shares: Sequence[float], effective_rows: float | None) -> Predictor:
-    """The law of all parts together.  O(n log n)."""
+    """All parts together, each with its share of the weight.  O(n log n)."""
     p = np.concatenate([part.p for part in parts])
     mass = np.concatenate([part.mass * share for part, share in zip(parts, shares, strict=True)])
     positive = np.concatenate([part.positive * share for part, share in zip(parts, shares, strict=True)])
