@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
+from trustcal.cells import announcements
 from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, revived
 from trustcal.guarantees import Bound, online_cdl, online_ece
-from trustcal.noise import RandomRounding
 from trustcal.smoothing.online import OnlineSmoother
 
 
@@ -30,8 +30,7 @@ class SmoothedForecaster(Forecaster):
     Examples
     --------
     >>> from trustcal.forecasters import ElementaryPredictor
-    >>> from trustcal.noise import RandomRounding
-    >>> base = ElementaryPredictor(10**6)
+    >>>     >>> base = ElementaryPredictor(10**6)
     >>> eps = base.guarantee(10**6)[0].value
     >>> safe = SmoothedForecaster(base, OnlineSmoother(RandomRounding.for_distance(eps, "ece"), rng=1))
     >>> print(safe.guarantee(10**6)[0])
@@ -72,7 +71,7 @@ class SmoothedForecaster(Forecaster):
                 values, weights = noise.atoms(q)
             else:
                 below = np.nextafter(np.arange(1, cells) / cells, 0.0)  # cells are closed on the left
-                values = (np.arange(cells) + (0.0 if self.smoother.end == "left" else 0.5)) / cells
+                values = announcements(cells, self.smoother.end)
                 weights = np.diff(noise.cdf(below, q), prepend=0.0, append=1.0)
             possible = weights > 0
             self._laws[q] = Forecast(tuple(values[possible].tolist()), tuple(weights[possible].tolist()))
@@ -82,7 +81,7 @@ class SmoothedForecaster(Forecaster):
         """Theorem 19 with the proved distance to calibration of the forecaster; nothing if there is none."""
         proved = [bound.value for bound in self.forecaster.guarantee(horizon) if bound.quantity == "DTC"]
         smoother = self.smoother
-        if not proved or (isinstance(smoother.noise, RandomRounding) and smoother.cells is not None):
+        if not proved or (smoother.noise.grid_size() is not None and smoother.cells is not None):
             return ()  # nothing is proved of two grids in succession
         eps = min(proved[0], 1.0)
         return tuple(

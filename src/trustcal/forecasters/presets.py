@@ -128,7 +128,7 @@ def _made(kind: Callable[..., Any], horizon: int, seed: int, **options: object) 
 def _smoother(noise_for: Callable[[float], Noise], horizon: int, seed: int) -> OnlineSmoother:
     """The noise for the adversary's budget, on cells unless it is a rounding."""
     noise = noise_for(post_processing.budget(horizon))
-    return OnlineSmoother(noise, horizon=None if isinstance(noise, RandomRounding) else horizon, rng=seed)
+    return OnlineSmoother(noise, horizon=horizon if noise.grid_size() is None else None, rng=seed)
 
 
 def _paper_pipeline(horizon: int, seed: int) -> Forecaster:

@@ -6,17 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
-from trustcal.guarantees.batch import batch_cdl_paper, batch_decision_loss_paper, batch_ece_paper
 from trustcal.guarantees.bound import Bound
-from trustcal.guarantees.choice import NoiseChoice, choices
+from trustcal.guarantees.choice import NoiseChoice, choices, noise_of_kind
 from trustcal.guarantees.online import online_cdl_paper, online_ece_paper
 from trustcal.noise import Target, TruncatedLaplace
 
-_BATCH: Final[dict[Target, Callable[[TruncatedLaplace, float], Bound]]] = {
-    "ece": batch_ece_paper,
-    "cdl": batch_cdl_paper,
-    "decision_loss": batch_decision_loss_paper,
-}
 _ONLINE: Final[dict[Target, Callable[[TruncatedLaplace, float, int], Bound]]] = {
     "ece": online_ece_paper,
     "cdl": online_cdl_paper,
@@ -58,6 +52,7 @@ def bounds(eps: float, target: Target | None = None, horizon: int | None = None)
     decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1) | decision loss ≤ 0.119205 (Theorem 3.1)
     """
     chosen: Target = target or ("decision_loss" if horizon is None else "cdl")
-    found, laplace = choices(eps, chosen, horizon), TruncatedLaplace.paper(eps)
-    paper = _BATCH[chosen](laplace, eps) if horizon is None else _ONLINE[chosen](laplace, eps, horizon)
-    return BoundTable(eps, found, paper)
+    found = choices(eps, chosen, horizon)
+    if horizon is None:
+        return BoundTable(eps, found, noise_of_kind("paper", eps, chosen).guarantee)
+    return BoundTable(eps, found, _ONLINE[chosen](TruncatedLaplace.paper(eps), eps, horizon))

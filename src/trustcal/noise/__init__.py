@@ -14,7 +14,7 @@ how fast its law changes with them (`tv_slope`).
 
 from trustcal.noise.gaussian import ClampedGaussian, TruncatedGaussian
 from trustcal.noise.laplace import ClampedLaplace, TruncatedLaplace
-from trustcal.noise.mechanism import Atoms, Displacement, Noise, Target
+from trustcal.noise.mechanism import Atoms, Displacement, Noise, PerTarget, Target
 from trustcal.noise.rounding import RandomRounding
 from trustcal.noise.table import NOISES
 from trustcal.noise.uniform import UniformNoise
@@ -26,6 +26,7 @@ __all__ = [
     "ClampedLaplace",
     "Displacement",
     "Noise",
+    "PerTarget",
     "RandomRounding",
     "Target",
     "TruncatedGaussian",

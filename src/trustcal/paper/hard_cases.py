@@ -10,7 +10,7 @@ import numpy as np
 from trustcal.guarantees import batch_decision_loss, lower_batch_decision_loss, lower_batch_decision_loss_paper
 from trustcal.measures.decision import cdl, decision_loss, ece
 from trustcal.measures.transport import dtc
-from trustcal.noise import ClampedGaussian, Noise, RandomRounding, TruncatedLaplace, UniformNoise
+from trustcal.noise import NOISES, Noise, TruncatedLaplace
 from trustcal.paper.examples import batch_hard, batch_hardest
 from trustcal.paper.instance import Instance
 from trustcal.predictor import Predictor
@@ -75,13 +75,8 @@ def hard_cases(eps: float) -> tuple[HardCase, HardCase]:
 def _case(title: str, instance: Instance, eps: float, lower: float) -> HardCase:
     q, reference = instance.predictor, instance.reference
     values = " and ".join(f"{p:.6g} (base rate {100 * h:.4g} %)" for p, h in zip(q.p, q.p_hat, strict=True))
-    noises: list[tuple[str, Noise]] = [
-        ("uniform noise", UniformNoise.for_distance(eps)),
-        ("Gaussian noise, clamped", ClampedGaussian.for_distance(eps)),
-        ("Laplace noise", TruncatedLaplace.for_distance(eps)),
-        ("the paper's Laplace noise", TruncatedLaplace.paper(eps)),
-        ("random rounding", RandomRounding.for_distance(eps)),
-    ]
+    noises = [(family.title, family.for_distance(eps)) for family in NOISES.values()]
+    noises.append(("the paper's Laplace noise", TruncatedLaplace.paper(eps)))
     rows = [_row("none", q, reference), _row("perfect recalibration", q.calibrated(), reference)]
     for name, noise in noises:
         law = smooth(q, noise)
