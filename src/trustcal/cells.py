@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_choice
-
 FloatArray = NDArray[np.float64]
 End = Literal["left", "middle"]
 """What is announced for a cell: its left end i/m, as in the paper, or its middle (i + 1/2)/m."""
+ENDS: Final = get_args(End)
 
 
 def announced(p: FloatArray, cells: int, end: End) -> FloatArray:
@@ -44,11 +43,6 @@ def cells_for(horizon: int) -> int:
     while (root - 1) ** 3 >= horizon:
         root -= 1
     return root
-
-
-def checked_end(end: End) -> End:
-    """What is announced for a cell: "left" or "middle"."""
-    return checked_choice("end", end, get_args(End))
 
 
 def _announcement(index: FloatArray, cells: int, end: End) -> FloatArray:

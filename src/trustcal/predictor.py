@@ -28,8 +28,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.cells import End, announced, checked_end
-from trustcal.checking import checked_cells, refuse, several
+from trustcal.cells import ENDS, End, announced
+from trustcal.checking import checked_cells, checked_choice, refuse, several
 from trustcal.laws import Law
 from trustcal.rows import checked_classes, checked_law, checked_rows, real_vector, run_starts, running_sum
 from trustcal.tally import Tally
@@ -236,7 +236,7 @@ class Predictor:
 
         O(n).
         """
-        cells, end = checked_cells(cells), checked_end(end)
+        cells, end = checked_cells(cells), checked_choice("end", end, ENDS)
         return self.map(lambda p: announced(p, cells, end))
 
     def coarsen(self, cells: int) -> Predictor:

@@ -22,7 +22,7 @@ from trustcal.measures.table import audited, values_of
 from trustcal.measures.transport import DtcWitness, dtc_witness
 from trustcal.measures.worst_loss import DecisionWitness
 from trustcal.noise import Noise
-from trustcal.noise.mechanism import checked_noise
+from trustcal.noise.mechanism import as_noise
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.reading import evidence, payoff_problem
 
@@ -89,7 +89,14 @@ def audit(
     O(n log n), and with `draws` that many times as much.
     """
     random = generator(rng)
-    _refuse_others(groups, noise, compare)
+    if groups is not None:
+        refuse_other("groups", groups, Mapping, "a dict of predictors by the name of their group")
+    if noise is not None:
+        as_noise(noise)
+    if not isinstance(compare, bool):
+        from trustcal.remedies import Comparison
+
+        refuse_other("compare", compare, Comparison, "True, False or the result of trustcal.compare")
     checked_count("draws", draws, least=0)
     problem = payoff_problem(payoff)
     found = evidence(
@@ -138,18 +145,6 @@ def audit(
         groups=tuple(_group(str(name), as_predictor(part), cells, draws, random) for name, part in parts.items()),
         provenance=found.provenance,
     )
-
-
-def _refuse_others(groups: object, noise: Noise | None, compare: object) -> None:
-    """Check arguments that only this package makes, before anything is measured."""
-    if groups is not None:
-        refuse_other("groups", groups, Mapping, "a dict of predictors by the name of their group")
-    if noise is not None:
-        checked_noise(noise)
-    if not isinstance(compare, bool):
-        from trustcal.remedies import Comparison
-
-        refuse_other("compare", compare, Comparison, "True, False or the result of trustcal.compare")
 
 
 def _measures(q: Predictor, measured: Predictor, witness: DecisionWitness, distance: DtcWitness) -> dict[str, float]:

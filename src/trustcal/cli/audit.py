@@ -66,7 +66,7 @@ def _audit(options: argparse.Namespace) -> int:
         checked_output(options.html, *found_files(options.file), *([options.payoff] if options.payoff else []))
     gates = [Gate.parse(text) for text in options.fail_if]
     draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
-    _refuse_unanswerable(gates, draws, options.payoff)
+    _check_gates(gates, draws, options.payoff)
     console = Console(stderr=True)
     with console.status("Measuring …"):  # shown in terminals only
         result = audit(
@@ -91,7 +91,7 @@ def _audit(options: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def _refuse_unanswerable(gates: Sequence[Gate], draws: int, payoff: str | None) -> None:
+def _check_gates(gates: Sequence[Gate], draws: int, payoff: str | None) -> None:
     """Raise an error, before anything is read, for a gate that this command cannot evaluate."""
     for gate in gates:
         if draws < gate.draws:

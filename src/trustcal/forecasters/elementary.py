@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self, final
 
 import numpy as np
 
-from trustcal.cells import End, checked_end
-from trustcal.checking import checked_cells, checked_count
+from trustcal.cells import ENDS, End
+from trustcal.checking import checked_cells, checked_choice, checked_count
 from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.kernels.forecasting import crossing, play_elementary
@@ -57,7 +57,7 @@ class ElementaryPredictor(Forecaster):
     _STATE: ClassVar[tuple[str, ...]] = ("balance", "position")
 
     def __init__(self, horizon: int | None = None, *, cells: int | None = None, end: End = "middle") -> None:
-        self.end = checked_end(end)
+        self.end = checked_choice("end", end, ENDS)
         self.horizon = None if horizon is None else checked_count("horizon", horizon)
         if cells is not None and horizon is None:
             raise ValueError("cells= needs horizon=: without a horizon the number of cells grows with time.")

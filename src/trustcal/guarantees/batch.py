@@ -7,13 +7,13 @@ ones with a dot are the paper's.  A function ending in _paper says what the pape
 
 from __future__ import annotations
 
-from math import exp, pi, sqrt, tanh
+from math import exp, inf, pi, sqrt, tanh
 from typing import Final
 
-from trustcal.checking import as_number, checked_eps, checked_fraction, refuse_other
+from trustcal.checking import checked_choice, checked_eps, checked_fraction, checked_number, refuse_other
 from trustcal.guarantees.bound import Bound, Quantity
 from trustcal.noise import Noise, Target
-from trustcal.noise.mechanism import checked_noise, checked_target
+from trustcal.noise.mechanism import TARGETS, as_noise
 
 _QUANTITY: Final[dict[Target, Quantity]] = {"ece": "ECE", "cdl": "CDL", "decision_loss": "decision loss"}
 
@@ -25,7 +25,7 @@ def batch_ece(noise: Noise, eps: float) -> Bound:
     >>> print(batch_ece(UniformNoise.for_distance(0.0002, "ece"), 0.0002))
     ECE ≤ 0.02 (Theorem 13, sharpening Theorem 3.1)
     """
-    value = checked_noise(noise).displacement().value + 2 * noise.proved_tv_slope() * checked_eps(eps)
+    value = as_noise(noise).displacement().value + 2 * noise.proved_tv_slope() * checked_eps(eps)
     return Bound("ECE", value, "Theorem 13, sharpening Theorem 3.1", True)
 
 
@@ -36,7 +36,7 @@ def batch_decision_loss(noise: Noise, eps: float) -> Bound:
     >>> print(batch_decision_loss(UniformNoise.for_distance(0.0002), 0.0002))
     decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1)
     """
-    value = checked_noise(noise).decision_displacement() + noise.proved_tv_slope() * checked_eps(eps)
+    value = as_noise(noise).decision_displacement() + noise.proved_tv_slope() * checked_eps(eps)
     return _by_k("decision loss", noise, value, "Theorem 14, sharpening Theorem 3.1")
 
 
@@ -47,7 +47,7 @@ def batch_cdl(noise: Noise, eps: float) -> Bound:
     >>> print(batch_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001))
     CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
     """
-    value = checked_noise(noise).decision_displacement() + 2 * noise.proved_tv_slope() * checked_eps(eps)
+    value = as_noise(noise).decision_displacement() + 2 * noise.proved_tv_slope() * checked_eps(eps)
     return _by_k("CDL", noise, value, "Theorem 15, sharpening Theorem 3.1")
 
 
@@ -60,8 +60,8 @@ def batch_ece_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
     >>> print(batch_ece_paper(TruncatedLaplace.paper(0.001), 0.001))
     ECE ≤ 0.219666 (Theorem 3.1 by Lemmas 3.2 and 3.3)
     """
-    gamma = checked_noise(noise).privacy(delta)
-    value = checked_noise(noise).displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
+    gamma = as_noise(noise).privacy(delta)
+    value = as_noise(noise).displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
     return _by_privacy("ECE", gamma, delta, value, "Theorem 3.1 by Lemmas 3.2 and 3.3")
 
 
@@ -72,7 +72,7 @@ def batch_decision_loss_paper(noise: Noise, eps: float, delta: float = 0.0) -> B
     >>> print(batch_decision_loss_paper(TruncatedLaplace.paper(0.001), 0.001))
     decision loss ≤ 0.264387 (Theorem 3.1)
     """
-    gamma = checked_noise(noise).privacy(delta)
+    gamma = as_noise(noise).privacy(delta)
     value = 2 * noise.displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
     return _by_privacy("decision loss", gamma, delta, value, "Theorem 3.1")
 
@@ -107,7 +107,7 @@ def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss"
     ECE ≤ 0.2 (Theorem 17)
     """
     refuse_other("family", family, type, "a class of noises, such as UniformNoise")
-    constant = getattr(getattr(family, "per_root", None), checked_target(target), None)
+    constant = getattr(getattr(family, "per_root", None), checked_choice("target", target, TARGETS), None)
     if constant is None:
         raise ValueError(f"no constant is known for {family.__name__} and {target}; use batch_{target} with a noise.")
     caveat = "" if target == "ece" else family.caveat  # the displacement is proved for every noise
@@ -121,7 +121,7 @@ def batch_ece_smcal(noise: Noise, smcal: float) -> Bound:
     >>> print(batch_ece_smcal(UniformNoise(0.02), 0.0001))
     ECE ≤ 0.015 (Theorem 16)
     """
-    value = checked_noise(noise).displacement().value + _smcal_cost(noise, smcal)
+    value = as_noise(noise).displacement().value + _smcal_cost(noise, smcal)
     return Bound("ECE", value, "Theorem 16", True)
 
 
@@ -132,7 +132,7 @@ def batch_cdl_smcal(noise: Noise, smcal: float) -> Bound:
     >>> print(batch_cdl_smcal(UniformNoise(0.02), 0.0001))
     CDL ≤ 0.015 (Theorem 16)
     """
-    value = checked_noise(noise).decision_displacement() + 2 * _smcal_cost(noise, smcal)
+    value = as_noise(noise).decision_displacement() + 2 * _smcal_cost(noise, smcal)
     return _by_k("CDL", noise, value, "Theorem 16")
 
 
@@ -146,7 +146,7 @@ def batch_ece_split(noise: Noise, nearby_ece: float, nearby_distance: float) -> 
     eta, distance = checked_fraction("nearby_ece", nearby_ece), checked_fraction("nearby_distance", nearby_distance)
     return Bound(
         "ECE",
-        eta + checked_noise(noise).displacement().value + 2 * noise.proved_tv_slope() * distance,
+        eta + as_noise(noise).displacement().value + 2 * noise.proved_tv_slope() * distance,
         "Theorem 16",
         True,
     )
@@ -170,7 +170,7 @@ def total_variation_paper(gamma: float, delta: float, eps: float) -> Bound:
     >>> print(total_variation_paper(20, 0, 0.01))
     TV ≤ 0.181269 (Lemma A.2)
     """
-    _refuse_negative(gamma)
+    checked_number("gamma", gamma, 0, inf)
     return Bound("TV", 1 - exp(-gamma * checked_eps(eps)) + checked_fraction("delta", delta), "Lemma A.2", True)
 
 
@@ -180,7 +180,7 @@ def total_variation(gamma: float, delta: float, eps: float) -> Bound:
     >>> print(total_variation(20, 0, 0.01))
     TV ≤ 0.099668 (Theorem 18, sharpening Lemma A.2)
     """
-    _refuse_negative(gamma)
+    checked_number("gamma", gamma, 0, inf)
     value = checked_fraction("delta", delta) + (1 - delta) * tanh(gamma * checked_eps(eps) / 2)
     return Bound("TV", value, "Theorem 18, sharpening Lemma A.2", True)
 
@@ -201,8 +201,3 @@ def _by_privacy(quantity: Quantity, gamma: float, delta: float, value: float, so
     """γ is exact at δ = 0 and where it is 0; between, it comes from a numerical search."""
     proved = delta == 0 or gamma == 0
     return Bound(quantity, value, source if proved else f"{source}, with γ by a numerical search", proved)
-
-
-def _refuse_negative(gamma: float) -> None:
-    if not as_number(gamma) >= 0:
-        raise ValueError(f"gamma must be at least 0, not {gamma!r}.")

@@ -20,7 +20,7 @@ from trustcal.guarantees.bound import Bound
 from trustcal.guarantees.lower import lower_batch_decision_loss, lower_online_cdl, lower_online_ece
 from trustcal.guarantees.online import online_cdl, online_ece
 from trustcal.noise import NOISES, Noise, Target, TruncatedLaplace
-from trustcal.noise.mechanism import checked_target
+from trustcal.noise.mechanism import TARGETS
 
 Guarantee = Callable[[Noise, float], Bound]
 
@@ -162,7 +162,7 @@ def _guaranteed(
     noise: Noise, batch: dict[Target, Guarantee], eps: float, target: Target, horizon: int | None
 ) -> NoiseChoice:
     """A noise with its guarantee for a batch or, with a horizon, for as many rounds."""
-    upper = batch[checked_target(target)]
+    upper = batch[checked_choice("target", target, TARGETS)]
     if horizon is not None:
         if target not in _ONLINE:
             raise ValueError("with a horizon the target must be 'ece' or 'cdl': decision loss is defined for a batch.")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from math import sqrt
 
-from trustcal.cells import End, announcing_error, cells_for, checked_end
-from trustcal.checking import checked_cells, checked_count, checked_eps
+from trustcal.cells import ENDS, End, announcing_error, cells_for
+from trustcal.checking import checked_cells, checked_choice, checked_count, checked_eps
 from trustcal.guarantees.batch import total_variation_paper
 from trustcal.guarantees.bound import Bound
 from trustcal.noise import Noise
-from trustcal.noise.mechanism import checked_noise
+from trustcal.noise.mechanism import as_noise
 
 
 def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
@@ -57,7 +57,7 @@ def online_ece_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     >>> print(online_ece_paper(TruncatedLaplace.paper(0.001), 0.001, 10**6))
     ECE ≤ 0.239666 (Theorem 4.1, with ⌈T^(1/3)⌉ cells)
     """
-    tv = total_variation_paper(checked_noise(noise).privacy(delta), delta, eps).value
+    tv = total_variation_paper(as_noise(noise).privacy(delta), delta, eps).value
     value = noise.displacement().value + 4 * tv + 2 * checked_count("horizon", horizon) ** (-1 / 3)
     return Bound("ECE", value, "Theorem 4.1, with ⌈T^(1/3)⌉ cells", delta == 0)
 
@@ -71,7 +71,7 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     >>> online_cdl_paper(TruncatedLaplace.paper(0.001), 0.001, 10**6).proved
     False
     """
-    tv = total_variation_paper(checked_noise(noise).privacy(delta), delta, eps).value
+    tv = total_variation_paper(as_noise(noise).privacy(delta), delta, eps).value
     value = 2 * noise.displacement().value + 8 * tv + 2 * checked_count("horizon", horizon) ** (-1 / 3)
     return Bound("CDL", value, "Corollary 4.2, false with ⌊T^(1/3)⌋ cells", False)
 
@@ -79,8 +79,8 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
 def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> tuple[float, float]:
     """How far discretising moves an output, and the sum over values of the variances of their frequencies, times the
     number of values."""
-    checked_end(end)
-    checked_noise(noise)
+    checked_choice("end", end, ENDS)
+    as_noise(noise)
     values = noise.grid_size()
     if values is not None:
         if cells is not None:

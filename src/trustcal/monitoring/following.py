@@ -68,7 +68,7 @@ class FileChunks(Chunks):
         """Raise a `ValueError` if the file was truncated, replaced or rewritten."""
         chunk = self._file.read(CHUNK)
         if self._follow:
-            self._refuse_another_file(bool(chunk))
+            self._raise_if_replaced(bool(chunk))
         if chunk:
             self._head = (self._head + chunk)[:HEAD]
             return chunk
@@ -83,7 +83,7 @@ class FileChunks(Chunks):
         self._file.seek(min(offset, os.fstat(self._file.fileno()).st_size))
         return self._head if self._file.tell() == offset else b""
 
-    def _refuse_another_file(self, more: bool) -> None:
+    def _raise_if_replaced(self, more: bool) -> None:
         """The bytes read so far must still be there; with no new ones, the name must still mean this file."""
         remedy = "The rows before that are counted. Watch the new file with another state file."
         here, read = os.fstat(self._file.fileno()), self._file.tell()

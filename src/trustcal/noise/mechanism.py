@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from math import sqrt
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, final, get_args
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, Self, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 Target = Literal["ece", "cdl", "decision_loss"]
+TARGETS: Final = get_args(Target)
 
 _BLOCK = 16384
 """Values drawn at a time: the temporaries stay in cache."""
@@ -233,17 +234,11 @@ def masses_by_cdf(noise: Noise, p: FloatArray, weights: FloatArray, edges: Float
 def optimal(eps: float, target: Target, *, ece: float, cdl: float, decision_loss: float) -> float:
     """The optimal parameter for a target, given it for each target in units of √eps."""
     per_root = {"ece": ece, "cdl": cdl, "decision_loss": decision_loss}
-    return per_root[checked_target(target)] * sqrt(checked_eps(eps))
+    return per_root[checked_choice("target", target, TARGETS)] * sqrt(checked_eps(eps))
 
 
-def checked_target(target: Target) -> Target:
-    """The error whose guarantee is minimised."""
-    meaning = "It names the error whose guarantee the noise should minimise."
-    return checked_choice("target", target, get_args(Target), meaning)
-
-
-def checked_noise(noise: Noise) -> Noise:
-    """A noise; anything else raises."""
+def as_noise(noise: Noise) -> Noise:
+    """The noise; anything else raises an error."""
     refuse_other("noise", noise, Noise, "a trustcal noise, such as UniformNoise(0.1)")
     return noise
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from trustcal.checking import checked_seed
 from trustcal.noise import Noise
-from trustcal.noise.mechanism import checked_noise
+from trustcal.noise.mechanism import as_noise
 from trustcal.reading.columns import place_of
 from trustcal.reading.files import identifier
 from trustcal.rewriting.engine_columns import (
@@ -90,7 +90,7 @@ def perturb_frame(
     -----
     O(n) time; engines that stream hold one batch at a time.
     """
-    drawing = Drawing(checked_noise(noise), checked_seed(seed), prediction, row_id)
+    drawing = Drawing(as_noise(noise), checked_seed(seed), prediction, row_id)
     column = new_column(prediction, into)
     kinds = [(kind.__module__.removeprefix("_"), kind.__name__) for kind in type(frame).__mro__]
     for (module, name), (engine, ordered, perturbed) in _ENGINES.items():

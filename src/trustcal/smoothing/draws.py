@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_predictions, checked_seed
 from trustcal.noise import Noise
-from trustcal.noise.mechanism import checked_noise
+from trustcal.noise.mechanism import as_noise
 
 FloatArray = NDArray[np.float64]
 WordArray = NDArray[np.uint64]
@@ -43,7 +43,7 @@ def perturb(
 
     O(n).
     """
-    checked_noise(noise)
+    as_noise(noise)
     if ids is None:
         if seed is not None:
             raise ValueError(

@@ -7,10 +7,10 @@ from typing import Self, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.cells import End, announced, cells_for, checked_end
-from trustcal.checking import checked_cells, checked_count, checked_predictions, checked_seed
+from trustcal.cells import ENDS, End, announced, cells_for
+from trustcal.checking import checked_cells, checked_choice, checked_count, checked_predictions, checked_seed
 from trustcal.noise import Noise
-from trustcal.noise.mechanism import checked_noise
+from trustcal.noise.mechanism import as_noise
 from trustcal.noise.table import described, revived
 from trustcal.smoothing.draws import blocks, seed_from, uniforms
 from trustcal.states import damage_refused, loaded, saved
@@ -47,8 +47,8 @@ class OnlineSmoother:
         end: End = "left",
         rng: np.random.Generator | int | None = None,
     ) -> None:
-        self.noise = checked_noise(noise)
-        self.end = checked_end(end)
+        self.noise = as_noise(noise)
+        self.end = checked_choice("end", end, ENDS)
         if horizon is not None and cells is not None:
             raise ValueError("give horizon= or cells=, not both: the horizon T means ⌈T^(1/3)⌉ cells.")
         if horizon is None and cells is None and noise.grid_size() is None:

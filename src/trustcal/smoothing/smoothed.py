@@ -21,12 +21,12 @@ from typing import final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.cells import End, announcements, announcing_error, checked_end
-from trustcal.checking import checked_cells, unit_numbers
+from trustcal.cells import ENDS, End, announcements, announcing_error
+from trustcal.checking import checked_cells, checked_choice, unit_numbers
 from trustcal.decisions.envelope import bridge, over_half
 from trustcal.noise import Noise, RandomRounding
 from trustcal.noise.density import Density
-from trustcal.noise.mechanism import checked_noise
+from trustcal.noise.mechanism import as_noise
 from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
@@ -59,8 +59,8 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
     O(n + cells) for Laplace and uniform noise, after a merge; O(n + cells/scale) at most for Gaussian noise.
     """
     q = as_predictor(q)
-    checked_noise(noise)
-    checked_end(end)
+    as_noise(noise)
+    checked_choice("end", end, ENDS)
     if cells is not None:
         cells = checked_cells(cells)
     moved = float(noise.mean_displacement(q.p) @ q.mass)
