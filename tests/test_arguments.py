@@ -137,10 +137,15 @@ def _audit_with(name: str, value: object) -> object:
 
 @pytest.mark.parametrize("wrong", ["a", True, 0.5, [[1, 2], [3, 4]], {"payoff": 1}, Q])
 def test_what_an_audit_is_given_beside_the_predictions(wrong: object) -> None:
+    accepted = {"payoff": isinstance(wrong, str), "compare": wrong is True, "groups": isinstance(wrong, dict)}
     for name in ("payoff", "noise", "compare", "groups"):
-        if not (name == "groups" and isinstance(wrong, dict)) and not (name == "compare" and wrong is True):
+        if not accepted.get(name, False):
             refused(partial(_audit_with, name), wrong)
-    refused(lambda x: tc.compare(ROWS, rng=0, payoff=x), wrong)
+    for call in (tc.audit, partial(tc.compare, rng=0)):
+        with pytest.raises(ValueError, match="no-such-file cannot be read"):
+            call(ROWS, payoff="no-such-file")
+    if not isinstance(wrong, str):
+        refused(lambda x: tc.compare(ROWS, rng=0, payoff=x), wrong)
     refused(lambda x: tc.decision_loss(Q, Q, x), wrong)
     refused(lambda x: tc.audit(ROWS, draws=x), "many")
     with pytest.raises(ValueError, match=r"problem must be a DecisionProblem, such as .*, not \[\[1, 2\], \[3, 4\]\]"):
