@@ -15,7 +15,7 @@ from math import inf
 
 import numpy as np
 
-from trustcal.checking import checked_fraction
+from trustcal.checking import checked_number
 from trustcal.noise.mechanism import FloatArray, Noise
 
 LogCdf = Callable[[FloatArray, FloatArray], FloatArray]
@@ -32,7 +32,7 @@ def best_gamma(noise: Noise, delta: float, *, pure: float, log_cdf: LogCdf) -> f
     """
     if pure == inf:
         return zero_or_none(noise, delta)
-    if checked_fraction("delta", delta) >= noise.tv(0.0, 1.0):
+    if _probability(delta) >= noise.tv(0.0, 1.0):
         return 0.0
     if delta == 0:
         return pure
@@ -43,13 +43,18 @@ def best_gamma(noise: Noise, delta: float, *, pure: float, log_cdf: LogCdf) -> f
 def zero_or_none(noise: Noise, delta: float) -> float:
     """γ(δ) where some prediction reaches values that another never takes: 0, or a refusal."""
     furthest = float(noise.tv(0.0, 1.0))
-    if checked_fraction("delta", delta) < furthest:
+    if _probability(delta) < furthest:
         raise ValueError(
             f"{noise} is (γ, δ)-differentially private for no γ unless δ ≥ {furthest:.6g}, but delta is {delta!r}: one "
             "prediction reaches values that another never takes. Use Laplace or Gaussian noise, or tv and tv_slope, "
             "which give sharper guarantees than (γ, δ)."
         )
     return 0.0
+
+
+def _probability(delta: float) -> float:
+    remedy = "It is the probability with which the bound by γ may fail."
+    return checked_number("delta", delta, 0, 1, remedy=remedy, rule="be a probability in [0, 1]")
 
 
 def _largest_exponent(log_cdf: LogCdf, delta: float, reach: float) -> float:
