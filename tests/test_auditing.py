@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import operator
 import os
@@ -11,7 +12,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -145,6 +145,43 @@ def test_json_holds_every_number() -> None:
     assert data["problem"] is None
 
 
+# --- anything that can be read
+
+
+def test_a_file_a_frame_a_predictor_and_arrays_give_the_same_audit(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    FRAME.write_csv(file)
+    rows = tc.audit(*ROWS, draws=9)
+    for source in (file, str(file), FRAME, FRAME.to_arrow(), tc.Predictor.from_samples(*ROWS)):
+        same = tc.audit(source, draws=9)
+        assert dataclasses.replace(same, provenance=None) == rows
+    by = tc.audit(file, by="half", draws=9)
+    assert [group.name for group in by.groups] == ["0", "1"]
+    assert by.measures == rows.measures
+    assert by.provenance is not None
+    assert by.provenance.columns.by == ("half",)
+
+
+def test_the_library_has_the_defaults_of_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, payoff = tmp_path / "rows.csv", tmp_path / "payoff.csv"
+    FRAME.write_csv(file)
+    payoff.write_text("action,0,1\nwait,0,0\ntreat,-1,3\n")
+    assert main(["audit", str(file), "--by", "half", "--payoff", str(payoff), "--compare", "--json"]) == 0
+    assert capsys.readouterr().out == tc.audit(file, by="half", payoff=payoff, compare=True).to_json() + "\n"
+    assert main(["compare", str(file), "--payoff", str(payoff), "--json"]) == 0
+    assert capsys.readouterr().out == tc.compare(file, payoff=payoff).to_json() + "\n"
+
+
+def test_options_for_files_are_refused_for_arrays() -> None:
+    with pytest.raises(ValueError, match="by is an option for files and frames"):
+        tc.audit(*ROWS, by="half")
+    with pytest.raises(ValueError, match="prediction is an option for files and frames"):
+        tc.compare(RAIN, prediction="p")
+    weighted = FRAME.with_columns(w=pl.col("half") + 1.0)
+    with pytest.raises(ValueError, match="Pass the rows themselves"):
+        tc.audit(weighted, weight="w", compare=True, draws=0)
+
+
 # --- JSON and back
 
 
@@ -239,7 +276,7 @@ def test_many_values_are_pooled_for_the_curve_and_the_audit_says_so() -> None:
 @given(predictors(max_values=8))
 def test_movement_costs_the_distance_to_calibration_and_ends_calibrated(q: tc.Predictor) -> None:
     witness = tc.dtc_witness(q)
-    p, b, y, mass = (np.array(column) for column in asdict(movement(witness)).values())
+    p, b, y, mass = (np.array(column) for column in dataclasses.asdict(movement(witness)).values())
     cost = float((np.abs(p - b) * mass).sum())
     assert cost <= witness.upper + 1e-9  # streams that are pooled can only seem to move less
     assert float((mass * p).sum()) == pytest.approx(float(q.p @ q.mass))

@@ -152,6 +152,19 @@ def test_a_picture_draws_on_the_axes_it_is_given(draw: plots.Picture, full: Audi
     assert ax.has_data()
 
 
+@pytest.mark.parametrize("draw", [plots.reliability, plots.loss_profile, plots.movement])
+def test_a_picture_of_a_predictor_is_that_of_its_audit(draw: plots.Picture) -> None:
+    q = tc.Predictor.from_samples(*rows(200))
+    pictures = [draw(shown, Figure().subplots()) for shown in (q, tc.audit(q, draws=0))]
+    first, second = (
+        [line.get_data() for line in ax.lines if line.get_label() in ("now", "_child1")] for ax in pictures
+    )
+    assert len(first) == len(second)
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert [len(ax.patches) for ax in pictures] == [len(pictures[0].patches)] * 2
+
+
 def test_the_profile_is_drawn_exactly(full: Audit) -> None:
     ax = plots.loss_profile(full, Figure().subplots())
     now = next(line for line in ax.lines if line.get_label() == "now")

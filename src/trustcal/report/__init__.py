@@ -1,1 +1,1 @@
-"""The faces of audits, comparisons, fixes, claims, games and watched streams: words, tables and pictures of numbers."""
+"""Audits, comparisons, fixes, claims, games and streams for people: text in a terminal, and HTML pages."""

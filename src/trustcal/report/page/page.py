@@ -1,4 +1,4 @@
-"""An audit as one HTML page that needs nothing else.  Words of the user's data are escaped wherever they appear."""
+"""An audit as one self-contained HTML page.  Text from the user's data is always escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from trustcal.remedies import Comparison
 
 EXAMPLE = (("do not act", 0, 0), ("act", -1, 3))
-"""The payoffs to begin with where the user gave none."""
+"""The payoffs shown if the user gave none."""
 
 
 def page(audit: Audit, title: str) -> str:
@@ -49,7 +49,7 @@ def page(audit: Audit, title: str) -> str:
         title=escape(title),
         about=escape(_about(audit)),
         style=_file("page.css"),
-        sections="\n".join(sections).replace(" %", "\u00a0%"),  # a number and its unit stay on one line
+        sections="\n".join(sections).replace(" %", "\u00a0%"),  # keep a number and its unit on one line
         version=escape(__version__),
         data=_data(audit, frame),
         script=_file("page.js"),
@@ -66,8 +66,9 @@ def _verdict(audit: Audit) -> str:
 
 
 def _advice(audit: Audit, *topics: str) -> str:
-    said = [advice for advice in audit.advice if advice.topic in topics]
-    return f"<ul>{''.join(f'<li><b>{escape(one.lead)}</b> {escape(one.text)}</li>' for one in said)}</ul>"
+    """The advice on some topics: a paragraph, or a list."""
+    said = [f"<b>{escape(one.lead)}</b> {escape(one.text)}" for one in audit.advice if one.topic in topics]
+    return f"<p>{said[0]}</p>" if len(said) == 1 else f"<ul>{''.join(f'<li>{one}</li>' for one in said)}</ul>"
 
 
 def _about(audit: Audit) -> str:
@@ -116,7 +117,9 @@ def _explorer(audit: Audit, profile: str) -> str:
 
 
 def _pictures(audit: Audit) -> str:
-    reliability, _ = svg(plots.reliability, audit, 4.8, "reliability", "Predictions against how often they came true")
+    reliability, _ = svg(
+        plots.reliability, audit, 4.8, "reliability", "Predictions against the frequency of the outcome"
+    )
     movement, _ = svg(plots.movement, audit, 4.4, "movement", "How predictions must move to become calibrated")
     band = "" if audit.curve.lower is None else " The band is the 95 % interval of each frequency."
     return Template(_file("pictures.html")).substitute(
@@ -127,7 +130,7 @@ def _pictures(audit: Audit) -> str:
 def _groups(audit: Audit) -> str:
     lead = "The same measures for each group by itself."
     if audit.inference is not None:
-        lead += " Grey is what chance alone would show; small groups show more of it."
+        lead += " Grey is what chance alone would show, which is more in small groups."
     return _section("Group by group", lead, f'<div class="card">{groups_table(audit)}</div>')
 
 
@@ -138,7 +141,7 @@ def _comparison(audit: Audit, compared: Comparison) -> str:
 
 
 def _data(audit: Audit, frame: AxesBox) -> str:
-    """What the script needs, as JSON that no character of can end the script element."""
+    """The data of the script, as JSON with <, > and & escaped, so that it cannot close the script element."""
     fix, problem = audit.after_noise, audit.problem
     rows = (
         EXAMPLE

@@ -1,4 +1,4 @@
-"""Pictures of `plots` as SVG inside a page: small, in the page's own colours and fonts, the same bytes every time."""
+"""Pictures as SVG inside the page: small, in the page's colours and fonts, and byte-for-byte reproducible."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ COLOURS: Final = {
     plots.FILL: "var(--fill)",
 }
 WIDTH: Final = 5.2
-"""Inches: nearly a phone's width, so that letters need not be scaled down there."""
+"""In inches: about the width of a phone, so that text need not be scaled down there."""
 
 
 @final
 @dataclass(frozen=True)
 class AxesBox:
-    """Where the axes stand in the picture, in its own units: what a script needs to draw on top of it."""
+    """The position of the axes in the picture, in its units, for the script that draws on top of it."""
 
     left: float
     right: float
@@ -40,11 +40,11 @@ class AxesBox:
 
 
 def svg(draw: plots.Picture, audit: Audit, height: float, name: str, label: str) -> tuple[str, AxesBox]:
-    """A picture as an svg element with this name and, for those who cannot see it, this label."""
+    """A picture as an svg element with this id and this label for screen readers, and the position of its axes."""
     from matplotlib.figure import Figure
     from matplotlib.style import context
 
-    # The user's own matplotlibrc is for the user's own figures: here the same audit gives the same bytes.
+    # Ignore the user's matplotlibrc, so that the same audit gives the same bytes.
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 10, "axes.labelsize": 10}
     with context(["default", settings]):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def figures(audit: Audit) -> str:
-    """The few numbers to remember."""
+    """The key figures."""
     worst, chance = audit.worst_threshold, audit.inference
     entries = [
         ("The most anyone loses", percent(audit.measures["cdl"]), "of their payoff range"),
@@ -38,7 +38,7 @@ def figures(audit: Audit) -> str:
 
 
 def measures_table(audit: Audit) -> str:
-    """Every measure with its question; with rows, interval, chance and p-value."""
+    """Every measure with its question; with inference, interval, mean by chance and p-value."""
     known = audit.inference
     if known is None:
         values = audit.measures
@@ -144,7 +144,7 @@ def _named(measure: str) -> str:
 
 
 def _strip(value: float, known: Uncertainty | None, most: float, colour: str = "now") -> str:
-    """A value on a line, to the scale of the whole column; with its interval, and with what chance shows in grey."""
+    """A value on a line, on the scale of the column; with its interval, and what chance shows in grey."""
     scale = 190 / most if most else 0.0
     drawn = '<line x1="0" x2="200" y1="9" y2="9" style="stroke: var(--line)"/>'
     if known is not None:
@@ -158,7 +158,7 @@ def _strip(value: float, known: Uncertainty | None, most: float, colour: str = "
 
 
 def _table(headers: list[str], lines: list[tuple[str, list[tuple[str, str]], str]], chosen: int = -1) -> str:
-    """A table that stacks on a phone.  Names, cells and the drawing at the end of a line are HTML already."""
+    """A table that stacks on a phone.  Names, cells and strips are HTML already."""
     head = "".join(f'<th scope="col">{escape(header)}</th>' for header in headers)
     body = ""
     for place, (name, cells, strip) in enumerate(lines):

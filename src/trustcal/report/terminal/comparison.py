@@ -1,4 +1,4 @@
-"""A comparison as a page of a terminal: the recommendation and its reason, then two tables."""
+"""A comparison in the terminal: the recommendation and its reason, then two tables."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def _page(comparison: Comparison, frame: box.Box) -> RenderableType:
         Text(comparison.recommendation, style="bold"),
         Text(comparison.reason),
         "",
-        Text("Can the predictions be taken at their word?", style="bold"),
+        Text("How well are the predictions calibrated?", style="bold"),
         _calibration(comparison, frame),
-        "Guarantee: what CDL cannot exceed whatever the outcomes, given the measured distance.",
+        "Guarantee: an upper bound on CDL for any outcomes, given the measured distance to calibration.",
         "",
         Text("What are they worth?", style="bold"),
         _worth(comparison, frame),
         f"Value lost: against believing the original predictions, {whose}.",
-        "Regret: the same against the best method; noise, rounding and the constant aside.",
+        "Regret: the same against the best method, not counting noise, rounding and the constant.",
         "",
-        f"{comparison.rows:,} rows, each judged by what was fitted to the other folds of {comparison.folds}.{where}",
+        f"{comparison.rows:,} rows, cross-fitted in {comparison.folds} folds.{where}",
     )
 
 
