@@ -158,11 +158,11 @@ def test_payoff_file(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("wait,0,0\n", "header is 'wait,0,0'"),
-        ("", "header is ''"),
+        ("", "is empty: it must begin with a line that names the columns"),
         ("action,0,1\n", "no actions"),
-        ("action,0,1\nwait,0\n", "line 2 is 'wait,0'"),
-        ("action,0,1\nwait,0,many\n", "line 2 is 'wait,0,many'"),
-        ("action,0,1\n\nwait,0,1_0\n", "line 3 is 'wait,0,1_0'"),
+        ("action,0,1\nwait,0\n", "Line: 2; Original Line: wait,0; Expected Number of Columns: 3 Found: 2"),
+        ("action,0,1\nwait,0,many\n", r"row 0 \(from 0\) is 'wait,0,many'"),
+        ("action,0,1\n\nwait,0,1_0\n", r"row 0 \(from 0\) is 'wait,0,1_0'"),
         ("action,0,1\nwait,0,nan\n", r"payoff\.csv: payoffs must be finite"),
     ],
 )

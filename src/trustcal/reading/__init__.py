@@ -3,7 +3,8 @@
 from trustcal.reading.evidence import Evidence, evidence
 from trustcal.reading.payoffs import payoff_problem, read_payoff
 from trustcal.reading.provenance import Provenance
-from trustcal.reading.sources import Reading, count_rows, read, reading, rows_in_order, weighted_rows
+from trustcal.reading.replay import count_rows, rows_in_order, weighted_rows
+from trustcal.reading.sources import Reading, read, reading
 
 __all__ = [
     "Evidence",

@@ -1,4 +1,4 @@
-"""Which column is the prediction, which the outcome: by name, exactly, and said aloud where it was inferred."""
+"""Which columns hold the prediction and the outcome, by their exact names."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import final
 
 PREDICTIONS = ("prediction", "predicted", "probability", "prob", "score", "y_prob", "p")
-"""Names by which a column is taken as the prediction when none is given; capitals count."""
+"""Column names from which the prediction is inferred; capitals matter."""
 OUTCOMES = ("outcome", "label", "target", "y_true", "y")
-"""Names by which a column is taken as the outcome when none is given; capitals count."""
+"""Column names from which the outcome is inferred; capitals matter."""
 
 
 @final
 @dataclass(frozen=True)
 class Columns:
-    """The columns that are read, and which of the roles were inferred from the names of the table."""
+    """The columns that are read, and the roles that were inferred from their names."""
 
     prediction: str
     outcome: str
@@ -47,9 +47,7 @@ def chosen_columns(
     weight: str | None = None,
     by: tuple[str, ...] = (),
 ) -> Columns:
-    """The columns asked for, or those whose names leave no doubt; weights and groups are never inferred.
-
-    Columns that are keys of folders must be asked for too: there is no doubt about what is in the files.
+    """The columns asked for, or those with obvious names; weights and groups, and keys of folders, are never inferred.
 
     >>> chosen_columns(["id", "prob", "y"], "a.csv")
     Columns(prediction='prob', outcome='y', weight=None, by=(), inferred=('prediction', 'outcome'))
@@ -70,7 +68,7 @@ def chosen_columns(
 
 
 def place_of(name: str, names: Sequence[str], title: str) -> int:
-    """Which of the names is this one, capitals included; a refusal says what may have been meant."""
+    """The place of a name among the columns, capitals included; the error suggests a similar name."""
     found = [index for index, other in enumerate(names) if other == name]
     if len(found) > 1:
         raise ValueError(f"{title} has {len(found)} columns called {name!r}: rename all but one.")

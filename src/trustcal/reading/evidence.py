@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.reading.provenance import Provenance
-from trustcal.reading.sources import reading, weighted_rows
+from trustcal.reading.replay import weighted_rows
+from trustcal.reading.sources import reading
 
 
 @final

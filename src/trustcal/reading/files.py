@@ -1,4 +1,4 @@
-"""Files of rows (CSV, TSV, JSON lines, Parquet; one, several or a pattern) as a table that DuckDB can query."""
+"""Files of rows (CSV, TSV, JSON lines, Parquet; one, several or a pattern) as tables for DuckDB."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     import duckdb
 
 DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
-"""Formats of text, and what may stand between their fields."""
+"""Text formats, and their possible delimiters."""
 JSON_LINES = (".jsonl", ".ndjson")
 KINDS = (*DELIMITERS, *JSON_LINES, ".parquet")
 PLAIN = "hive_partitioning = false)"
-"""How every call of a reader ends: columns are those in the files, and not in the names of their folders."""
+"""How every call of a reader ends: columns are those in the files, not in the names of their folders."""
 
 
 @final
 @dataclass(frozen=True)
 class Table:
-    """How DuckDB reads files: `SELECT {expressions[0]} AS … FROM {sql}` is the column that they call names[0].
+    """How DuckDB reads files: `SELECT {expressions[0]} FROM {sql}` is the column with the name names[0].
 
-    Rows come in the order of the files and of their lines.  CSV, TSV and JSON lines give text (VARCHAR), which only a
-    cast makes a number; Parquet gives its own types.
+    Rows are in the order of the files and of their lines.  Columns of CSV, TSV and JSON lines are text (VARCHAR);
+    Parquet has its own types.
     """
 
     title: str
@@ -42,7 +42,7 @@ class Table:
     expressions: tuple[str, ...]
     types: tuple[str, ...]
     delimiter: str = ""
-    """What stands between the fields of CSV or TSV."""
+    """The delimiter of CSV or TSV."""
 
 
 def header(line: str, kind: str = ".csv") -> tuple[str, tuple[str, ...]]:
@@ -87,14 +87,14 @@ def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Seque
     with refusals(titled(files)):
         if kinds == {".parquet"}:
             return _parquet(connection, files)
-        return _lines(connection, files) if kinds <= set(JSON_LINES) else _delimited(files, *kinds)
+        return _lines(connection, files) if kinds <= set(JSON_LINES) else open_delimited(files, *kinds)
 
 
 def with_folders(connection: duckdb.DuckDBPyConnection, table: Table) -> Table:
     """The table with one more column for each key in the names of its folders, as in year=2026/part-0.parquet.
 
-    All files must have the same keys.  Where a file has such a column itself, whatever its capitals, it has the last
-    word and folders none: DuckDB would do the opposite.
+    All files must have the same keys.  If a file has such a column itself, whatever its capitals, the folders are
+    ignored; DuckDB would ignore the column.
     """
     import duckdb
 
@@ -105,7 +105,7 @@ def with_folders(connection: duckdb.DuckDBPyConnection, table: Table) -> Table:
     sql = table.sql.removesuffix(PLAIN) + "hive_partitioning = true)"
     try:
         own, both = (connection.execute(f"DESCRIBE FROM {source}").fetchall() for source in (table.sql, sql))
-    except duckdb.Error:  # it sees other keys than we do, in a folder called a=b=c for instance
+    except duckdb.Error:  # it sees other keys, in a folder called a=b=c for instance
         return table
     names, types = (tuple(row[place] for row in both[len(own) :]) for place in (0, 1))
     if {*names} != {*keys} or {name.lower() for name in keys} & {name.lower() for name in table.names}:
@@ -120,7 +120,7 @@ def with_folders(connection: duckdb.DuckDBPyConnection, table: Table) -> Table:
 
 
 def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """The files that a path, a pattern or a list of these names; a file whose name looks like a pattern is itself."""
+    """The files of a path, a pattern or a list of these; a file whose name looks like a pattern is itself."""
     paths = [source] if isinstance(source, str | Path) else list(source)
     if not paths:
         raise ValueError("there must be at least one file, but the list is empty.")
@@ -158,13 +158,13 @@ def kind(file: Path) -> str:
 
 
 def place(table: Table, name: str) -> int:
-    """Which column bears this name exactly, capitals included."""
+    """The place of the column with exactly this name, capitals included."""
     return place_of(name, table.names, table.title)
 
 
 @contextmanager
 def refusals(title: str) -> Iterator[None]:
-    """What DuckDB cannot read becomes one line that says where; an interrupt, which it makes an error, is one again."""
+    """Turn errors of DuckDB into a ValueError of one line, and what it makes of an interrupt into an interrupt."""
     import duckdb
 
     try:
@@ -180,17 +180,17 @@ def refusals(title: str) -> Iterator[None]:
 
 
 def titled(files: Sequence[Path]) -> str:
-    """What to call the files in a message."""
+    """The name of the files in messages."""
     return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
 
 
 def literal(files: Sequence[Path]) -> str:
-    """The files as DuckDB's list of names, with the characters that it would read as a pattern taken literally."""
+    """The files as DuckDB's list of names, without patterns."""
     return f"[{', '.join(quoted(_escaped(file)) for file in files)}]"
 
 
-def _delimited(files: tuple[Path, ...], suffix: str) -> Table:
-    """CSV or TSV.  Nothing is guessed but the delimiter, from the first line: guesses can lose rows silently."""
+def open_delimited(files: tuple[Path, ...], suffix: str = ".csv") -> Table:
+    """The table in CSV or TSV files.  Only the delimiter is guessed, from the header: guesses can lose rows."""
     heads = []
     for file in files:
         line = first_line(file)
@@ -219,9 +219,9 @@ def _delimited(files: tuple[Path, ...], suffix: str) -> Table:
 
 
 def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
-    """JSON lines: the columns are the keys of the first thousand objects, and a key that is left out is missing.
+    """JSON lines: the columns are the keys of the first thousand objects; a key that is left out is missing.
 
-    Objects are kept whole and columns taken out of them by key, because DuckDB's own columns ignore capitals.
+    Columns are taken out of whole objects by key, because DuckDB's own columns ignore capitals.
     """
     sql = f"read_ndjson_objects({literal(files)}, {PLAIN}"
     names: dict[str, None] = {}
@@ -269,7 +269,7 @@ def _parquet_columns(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple
 
 
 def _refuse_difference(files: Sequence[Path], columns: Sequence[tuple[object, ...]]) -> None:
-    """Files read together have the same columns in the same order: DuckDB would go by place, or convert silently."""
+    """Refuse files with different columns: DuckDB would match them by place, or convert silently."""
     for file, other in zip(files, columns, strict=True):
         if other != columns[0]:
             ours, theirs = set(columns[0]), set(other)
@@ -285,7 +285,7 @@ def _shown(column: object) -> str:
 
 
 def _escaped(file: Path) -> str:
-    # A folder called ~ is one of that name, and not where the user lives.
+    # A folder called ~ is not the user's home.
     path = str(file.absolute() if str(file).startswith("~") else file)
     return "".join(f"[{letter}]" if letter in "[*?" else letter for letter in path)
 

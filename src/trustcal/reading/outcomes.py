@@ -1,4 +1,4 @@
-"""What counts as outcome 1: numbers, truth values, and labels of which one is named positive."""
+"""Outcomes: numbers, truth values, and labels with a positive one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def as_label(positive: Label, text: bool, column: str) -> Label:
 
 
 def refuse_third_label(others: Iterable[Label], positive: Label, column: str, title: str) -> None:
-    """Beside the positive label there may be one other: with more, or with a slip of the pen, 0 would mean anything."""
+    """Refuse a second label beside the positive one: a misspelt label must not make every row negative."""
     labels = sorted(set(others), key=str)
     if len(labels) > 1:
         raise ValueError(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from pathlib import Path
 
 from trustcal.decisions import DecisionProblem, as_problem
+from trustcal.reading.duckdb import connected
+from trustcal.reading.files import open_delimited, refusals
+
+_RULE = "a payoff file is a CSV with the header action,0,1 and a row per action, such as treat,-1,3"
 
 
 def payoff_problem(payoff: DecisionProblem | str | os.PathLike[str] | None) -> DecisionProblem | None:
@@ -17,8 +20,19 @@ def payoff_problem(payoff: DecisionProblem | str | os.PathLike[str] | None) -> D
 
 
 def read_payoff(path: str | Path) -> DecisionProblem:
-    """The decision problem in a CSV file with the header action,0,1: an action's name, its payoff if y = 0, if y = 1.
+    """Read a decision problem from a CSV file with the header action,0,1.
 
+    Parameters
+    ----------
+    path : str or Path
+        The file; a row has the name of an action, its payoff if y = 0 and its payoff if y = 1.
+
+    Returns
+    -------
+    DecisionProblem
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "payoff.csv"
@@ -29,25 +43,20 @@ def read_payoff(path: str | Path) -> DecisionProblem:
     O(k log k) for k actions.
     """
     file = Path(path)
-    rule = "a payoff file is a CSV with the header action,0,1 and a row per action, such as treat,-1,3"
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as text:
-            reader = csv.reader(text)
-            lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if row]
-    except OSError as error:
-        raise ValueError(f"{file} cannot be read: {error.strerror}.") from None
-    except (UnicodeDecodeError, csv.Error):
-        raise ValueError(f"{file}: {rule}, but this is no text in UTF-8.") from None
-    header, rows = (lines[0][1], lines[1:]) if lines else ([], [])
-    if header != ["action", "0", "1"]:
-        raise ValueError(f"{file}: {rule}, but its header is {','.join(header)!r}.")
-    for number, row in rows:
-        if len(row) != 3 or not all(_is_number(cell) for cell in row[1:]):
-            raise ValueError(f"{file}: {rule}, but line {number} is {','.join(row)!r}.")
+    with connected() as connection, refusals(str(file)):
+        table = open_delimited((file,))
+        header = [name.strip() for name in table.names]
+        if header != ["action", "0", "1"]:
+            raise ValueError(f"{file}: {_RULE}, but its header is {','.join(header)!r}.")
+        found = connection.execute(f"FROM {table.sql}").fetchall()
+    rows = [[(cell or "").strip() for cell in row] for row in found]
+    for number, row in enumerate(rows):
+        if not all(map(_is_number, row[1:])):
+            raise ValueError(f"{file}: {_RULE}, but row {number} (from 0) is {','.join(row)!r}.")
     if not rows:
-        raise ValueError(f"{file}: {rule}, but it has no actions.")
+        raise ValueError(f"{file}: {_RULE}, but it has no actions.")
     try:
-        return DecisionProblem([[float(row[1]), float(row[2])] for _, row in rows], [row[0] for _, row in rows])
+        return DecisionProblem([[float(row[1]), float(row[2])] for row in rows], [row[0] for row in rows])
     except ValueError as error:
         raise ValueError(f"{file}: {error}") from None
 

@@ -1,4 +1,4 @@
-"""read: whatever holds predictions and outcomes, of any size, becomes a predictor, or one per group."""
+"""read and reading: predictions and outcomes of any size and from any engine, as predictors."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, final, overload
 
-import numpy as np
-
 from trustcal.checking import checked_resolution
 from trustcal.predictor import Predictor
 from trustcal.reading.columns import chosen_columns
 from trustcal.reading.duckdb import connected, counted_by_duckdb
-from trustcal.reading.expressions import rows_of
 from trustcal.reading.files import Table, open_files, refusals, with_folders
 from trustcal.reading.narwhals import counted_by_frame, names_of, opened_frame, titled
 from trustcal.reading.outcomes import Label
 from trustcal.reading.provenance import Provenance
 from trustcal.reading.request import Counted, Group, Request
-from trustcal.rows import FloatArray
 
 
 @final
@@ -75,25 +71,40 @@ def read(
     positive: Label | None = None,
     drop_invalid: bool = False,
 ) -> Predictor | dict[Any, Predictor]:
-    """The predictor in a file or a frame, one row per prediction; with `by`, a dict of one predictor per group.
+    """Read predictions and outcomes of any size into a predictor, or into one per group.
 
-    `source` is a CSV, TSV, JSON lines or Parquet file (compressed or not), a pattern such as "*.parquet" or a list of
-    files; a frame of pandas, Polars (eager or lazy), PySpark, Dask or Ibis; a DuckDB relation; a PyArrow table or
-    dataset.  Rows are counted by prediction and outcome as they stream by, or by the engine that holds them: from every
-    engine the same rows give the same bits as `Predictor.from_samples`.  With weights the engine's own sums come, which
-    may differ from engine to engine in the last digits (and, where an engine adds in parallel, from run to run).
+    Rows are counted as they stream by, or by the engine that holds them.  Without weights, the same rows give the same
+    bits from every engine as from `Predictor.from_samples`.  With weights the sums are the engine's own and may differ
+    in the last digits (and from run to run where an engine adds in parallel).
 
-    Columns are named exactly, capitals included.  `prediction` and `outcome` may be left out where one column has an
-    obvious name (prediction, predicted, probability, prob, score, y_prob, p; outcome, label, target, y_true, y).  Where
-    files lie in folders such as year=2026, year is a column too, for `by` above all.
-    Outcomes are 0/1, true/false or yes/no; of other labels, `positive` names the one that counts as 1.
+    Parameters
+    ----------
+    source : path, pattern, list of paths, frame or relation
+        CSV, TSV, JSON lines or Parquet files, compressed or not; a frame of pandas, Polars (eager or lazy), PySpark,
+        Dask or Ibis; a DuckDB relation; a PyArrow table or dataset.  Files in folders such as year=2026 have a column
+        year too.
+    prediction, outcome : str, optional
+        Columns, by their exact names.  They may be omitted where one column has an obvious name (prediction,
+        predicted, probability, prob, score, y_prob, p; outcome, label, target, y_true, y).
+    weight : str, optional
+        Column of weights, finite and not negative.
+    by : str or list of str, optional
+        Columns that make groups.
+    resolution : float, optional
+        Round predictions to multiples of this power of two, such as 2**-20; `Predictor.moved` and `rounding_effect`
+        bound the cost.  0 keeps every value.  None keeps up to 10^7 distinct values and rounds to 2^-22 above.
+    positive : str or number, optional
+        The label that counts as 1, if outcomes are not 0/1, true/false or yes/no.
+    drop_invalid : bool
+        Leave out rows without a prediction in [0, 1], an outcome or a valid weight, instead of raising an error.
 
-    Rows without a prediction in [0, 1], an outcome or a finite weight are refused, or left out with drop_invalid=True.
+    Returns
+    -------
+    Predictor or dict
+        The predictor of all rows; with `by`, one predictor per group.
 
-    Predictions are rounded to multiples of `resolution`, a power of two such as 2**-20, inside the engine, so that at
-    most 2^20 + 1 come back; `Predictor.moved` and `rounding_effect` say what that costs.  0 keeps every value.  None
-    keeps every value up to 10^7 distinct ones, and rounds to 2^-22 above.  `reading` tells what was done.
-
+    Examples
+    --------
     >>> from importlib.resources import files
     >>> read(files("trustcal") / "examples" / "census_income.csv")
     Predictor(10685 values, 16281 rows, base rate 0.236226)
@@ -126,8 +137,20 @@ def reading(
     positive: Label | None = None,
     drop_invalid: bool = False,
 ) -> Reading:
-    """What `read` reads, with the facts: which columns, how many rows, what was dropped or rounded.
+    """Read like `read`, and keep the facts: the columns, the number of rows, what was dropped or rounded.
 
+    Parameters
+    ----------
+    source, prediction, outcome, weight, by, resolution, positive, drop_invalid
+        As in `read`.
+
+    Returns
+    -------
+    Reading
+        The predictor of all rows, those of the groups, and their provenance.
+
+    Examples
+    --------
     >>> from importlib.resources import files
     >>> found = reading(files("trustcal") / "examples" / "census_income.csv")
     >>> found.predictor, found.provenance.rows, found.provenance.dropped.total
@@ -135,6 +158,8 @@ def reading(
     >>> print(*found.provenance.sentences, sep="\\n")
     The prediction is column 'prediction', by its name.
     The outcome is column 'outcome', by its name.
+
+    O(n), and O(d log d) for d distinct predictions.
     """
     names = _names(by)
     finely = checked_resolution(resolution)
@@ -156,68 +181,8 @@ def reading(
     return Reading(facts, whole, named)
 
 
-def count_rows(source: str | Path) -> int:
-    """How many rows a file has.
-
-    >>> from importlib.resources import files
-    >>> count_rows(files("trustcal") / "examples" / "census_income.csv")
-    16281
-
-    O(n).
-    """
-    with connected() as connection:
-        table = open_files(connection, Path(source))
-        with refusals(table.title):
-            found = connection.execute(f"SELECT count(*) FROM {table.sql}").fetchall()
-    return int(found[0][0])
-
-
-def weighted_rows(
-    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The sound rows of files that were read with weights, as y_true, y_prob and sample_weight, in a fixed order.
-
-    A predictor does not know which rows its weights came from; whoever holds out rows needs the rows themselves.
-    O(n log n), all in memory.
-    """
-    y, p, w = _fetched_rows(source, found, positive)
-    order = np.lexsort((w, y, p))
-    return y[order], p[order], w[order]
-
-
-def rows_in_order(
-    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """The sound rows of files that were read, as y_true and y_prob, in the order of the files: a stream to replay.
-
-    >>> from importlib.resources import files
-    >>> census = files("trustcal") / "examples" / "census_income.csv"
-    >>> y, p = rows_in_order(census, reading(census))
-    >>> y[:3], p[:3].round(3)
-    (array([0., 0., 1.]), array([0.   , 0.71 , 0.731]))
-
-    O(n), all in memory.
-    """
-    y, p, _ = _fetched_rows(source, found, positive)
-    return y, p
-
-
-def _fetched_rows(
-    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    with connected() as connection:
-        table = with_folders(connection, open_files(connection, source))
-        rows = rows_of(table, Request(found.provenance.columns, positive, 0.0, True))
-        with refusals(table.title):
-            fetched = connection.execute(f"SELECT y, p, w FROM {rows.valid}").fetchnumpy()
-    y, p, w = (np.asarray(fetched[name], dtype=np.float64) for name in "ypw")
-    if step := found.provenance.resolution:
-        p = np.floor(p / step + 0.5) * step  # half a step goes up, as in every engine
-    return y, p, w
-
-
 def _counted(source: Any, request: Callable[..., Request]) -> tuple[str, Request, Counted]:
-    """The rows of the source, counted by the engine that suits it."""
+    """Count the rows of a source by its engine."""
     named = source if isinstance(source, list | tuple) else [source]
     if all(isinstance(path, str | os.PathLike) for path in named):
         paths = [Path(path) for path in source] if isinstance(source, list | tuple) else Path(source)
@@ -249,7 +214,7 @@ def _counted(source: Any, request: Callable[..., Request]) -> tuple[str, Request
 def _counted_relation(
     relation: Any, names: Sequence[str], title: str, request: Callable[[Sequence[str], str], Request]
 ) -> tuple[str, Request, Counted]:
-    """Columns are called by their place, because DuckDB ignores capitals."""
+    """Count the rows of a relation, with columns named by their place: DuckDB ignores capitals."""
     called = tuple(f"c{index}" for index in range(len(names)))
     rows = f"trustcal_source AS source({', '.join(called)})"
     with refusals(title):
@@ -267,12 +232,12 @@ def _names(by: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _named(group: Group, by: str | Sequence[str] | None) -> Any:
-    """A group as its value, where one column makes it, or as a tuple of values."""
+    """A group as its value, if `by` is one column, or as a tuple of values."""
     return None if not group else group[0] if isinstance(by, str) else group
 
 
 def _order(group: Group) -> tuple[tuple[int, Any], ...]:
-    """Numbers in their order, then everything else in the order of its text, then what is missing."""
+    """Sort key: numbers first, then other values by their text, then missing values."""
     numbers = (int, float, Decimal)
     return tuple(
         (2, "") if value is None else (0, value) if isinstance(value, numbers) else (1, str(value)) for value in group
