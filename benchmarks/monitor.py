@@ -1,13 +1,13 @@
-"""What does it cost to watch a stream: a row, a look at it, a saved state?  And how soon does it alarm?
+"""The cost of monitoring per row, per snapshot and per saved state, and the delay of the alarm.
 
     python -m benchmarks.monitor
 
-Rows are fed one by one (plain Python), in batches (compiled), and as lines of a CSV file through `watch`.  Their
-yardstick is the work that no monitor can avoid: `float` on the two fields of a line, split in Python.  A look at the
-window is measured in sorts of the window; floors are most of it.  Trust the ratios, which come from the same run.
+Rows are learnt one at a time (plain Python), in batches (compiled), and from a CSV file through `watch`.  The unit is
+the work that no monitor can avoid: `float` on the two fields of a line, split in Python.  A snapshot is measured in
+sorts of the window; the floors are most of it.  Compare the ratios, which are from the same run.
 
-A stream that goes wrong after some calibrated rows is watched until it alarms: the rows from there to the alarm, the
-median over streams.  They are the same on every machine.
+The delay is the number of rows from the failure of a stream to the alarm, the median over streams.  It is the same on
+every machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from trustcal.monitoring import Monitor, watch
 FloatArray = NDArray[np.float64]
 
 STARTS = (0, 1000, 10_000)
-"""How many calibrated rows come before a stream goes wrong."""
+"""Number of calibrated rows before the failure."""
 
 
 def feeding(table: Table) -> None:
@@ -78,7 +78,7 @@ def looking(table: Table) -> None:
             ("to_json", seconds(monitor.to_json)),
         ):
             ratio = f"{cost / sort:,.0f} × np.sort of the window"
-            table.add_row(f"a look at {window:,} rows", name, f"{1000 * cost:,.2f} ms", ratio)
+            table.add_row(f"a snapshot of {window:,} rows", name, f"{1000 * cost:,.2f} ms", ratio)
         table.add_section()
 
 
@@ -100,7 +100,7 @@ def too_extreme(q: FloatArray) -> FloatArray:
 
 
 def high_ones_wrong(q: FloatArray) -> FloatArray:
-    """Predictions above 1/2, one in nine of these, come true half as often."""
+    """Predictions above 1/2, one in nine, come true half as often."""
     return np.where(q > 0.5, q / 2, q)
 
 
@@ -115,7 +115,7 @@ def detecting(table: Table, streams: int = 25, rows: int = 20_000) -> None:
 
 
 def _delay(truth: Callable[[FloatArray], FloatArray], after: int, rows: int, seed: int) -> float:
-    """How many rows after the stream went wrong the alarm came; infinite if it did not, or came before."""
+    """Rows from the failure to the alarm; infinite if there is none, or if it is before the failure."""
     rng = np.random.default_rng(seed)
     q = rng.beta(2, 5, after + rows)
     chance = np.concatenate([q[:after], truth(q[after:])])
@@ -125,16 +125,16 @@ def _delay(truth: Callable[[FloatArray], FloatArray], after: int, rows: int, see
 
 
 def main() -> None:
-    table = Table(title="The cost of watching")
+    table = Table(title="The cost of monitoring")
     for header in ("for", "what", "cost", "ratio"):
         table.add_column(header, justify="left" if header in ("for", "what") else "right")
     feeding(table)
     looking(table)
     Console(width=110).print(table)
-    soon = Table(title="Rows until the alarm, the median of 25 streams (window 1000, alarm rate 0.01)")
-    soon.add_column("what goes wrong")
+    soon = Table(title="Rows until the alarm, median of 25 streams (window 1000, alarm rate 0.01)")
+    soon.add_column("failure")
     for after in STARTS:
-        soon.add_column(f"after {after:,} good rows" if after else "from the start", justify="right")
+        soon.add_column(f"after {after:,} calibrated rows" if after else "from the start", justify="right")
     detecting(soon)
     Console(width=110).print(soon)
 

@@ -1,4 +1,4 @@
-"""Adversaries: what they choose, by hand and by definition; they never see the draw."""
+"""Adversaries: their choices by hand and by definition; they never see the draw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arena: games are played once, whatever kills the run; rates are slopes; the paper's ordering comes out."""
+"""The arena: games are played once, also if the run is killed; rates are slopes; the paper's ordering holds."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ LONGER = part(
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="process groups, by which the workers are found, need Unix")
-def test_killed_again_and_again_it_ends_with_the_same_numbers(tmp_path: Path) -> None:
+def test_a_run_that_is_killed_repeatedly_ends_with_the_same_numbers(tmp_path: Path) -> None:
     folder, script = tmp_path / "killed", tmp_path / "script.py"
     script.write_text(SCRIPT)
     folder.mkdir()
@@ -129,7 +129,7 @@ def test_a_file_of_another_game_is_refused(tmp_path: Path) -> None:
         play(FEW, tmp_path)
 
 
-def test_plans_are_refused_that_cannot_be_told_apart() -> None:
+def test_plans_need_distinct_games() -> None:
     maker = FEW.contestants["leader"]
     with pytest.raises(ValueError, match=r"16 games have 8\. Use names"):
         replace(FEW, contestants={"a b": maker, "a+b": maker})
@@ -143,7 +143,7 @@ def test_plans_are_refused_that_cannot_be_told_apart() -> None:
         preset("x")
 
 
-def test_nought_is_no_number_of_seeds_or_workers_and_a_file_no_folder(tmp_path: Path) -> None:
+def test_seeds_workers_and_folder_are_validated(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="seeds must be a whole number, 1 or more, not 0"):
         preset("paper", (10,), 0)
     with pytest.raises(ValueError, match="workers must be a whole number, 1 or more, not 0"):
@@ -153,7 +153,7 @@ def test_nought_is_no_number_of_seeds_or_workers_and_a_file_no_folder(tmp_path: 
         play(preset("paper", (10,), 1), tmp_path / "file", workers=1)
 
 
-def test_forecasters_do_not_meet_predictions(tmp_path: Path) -> None:
+def test_forecasters_do_not_play_sequences(tmp_path: Path) -> None:
     mixed = replace(FEW, adversaries=preset("post-processing").adversaries)
     with pytest.raises(ValueError, match="a forecaster plays an adversary"):
         play(mixed, tmp_path, workers=1)
@@ -249,7 +249,7 @@ def test_untouched_has_no_guarantee() -> None:
     assert proved(preset("post-processing").contestants["nothing"](100, 0), 100) == ()
 
 
-# The faces
+# Table and picture
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -278,7 +278,7 @@ def test_table_and_picture(name: str, tmp_path: Path) -> None:
     assert "src=" not in html
 
 
-def test_what_is_proved_is_held_against_every_game(tmp_path: Path) -> None:
+def test_proved_bounds_are_compared_with_every_game(tmp_path: Path) -> None:
     plan = part(
         preset("paper", (20, 400), 2), ("calibrated (Foster)", "elementary", "running mean"), ("fair coin", "drift")
     )
@@ -336,7 +336,7 @@ def test_outcomes_of_a_file_are_replayed_in_its_order(tmp_path: Path, capsys: py
     assert "choose the preset paper" in capsys.readouterr().err
 
 
-def test_what_is_read_or_just_written_is_not_overwritten(
+def test_inputs_and_outputs_are_not_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

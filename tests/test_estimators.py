@@ -1,4 +1,4 @@
-"""The scikit-learn classes: scikit-learn's own checks, and that the guarantees are what they say."""
+"""The scikit-learn classes: scikit-learn's own checks, and the guarantees."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ ACTION = "predict gives the best action, which is not the likelier class"
 
 
 class Squashed:
-    """What the checks bring, as one column of probabilities.  Unlike a function it is called the same in every run."""
+    """The data of the checks as one column of probabilities.  A class, so that its repr is the same in every run."""
 
     def __call__(self, X: FloatArray) -> FloatArray:  # noqa: N803
         return np.asarray(1 / (1 + np.exp(-X[:, :1])))
@@ -111,7 +111,7 @@ def test_given_eps_needs_no_outcomes(family: type[Noise]) -> None:
 
 
 def test_smoothed_rows_keep_the_guarantee() -> None:
-    """Badly calibrated in the paper's way: just on the wrong side of 1/2."""
+    """Badly calibrated, as in the paper: just on the wrong side of 1/2."""
     rng = np.random.default_rng(1)
     p = np.where(rng.random(100_000) < 0.5, 0.499, 0.501)
     y = p < 0.5

@@ -1,4 +1,4 @@
-"""Instances: their known answers are what the measures say."""
+"""Instances: the closed forms equal the measures."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_reference_is_calibrated_and_nearest(instance: Instance) -> None:
 @pytest.mark.parametrize("make", [batch_hard, batch_hardest])
 @pytest.mark.parametrize("eps", [1e-4, 0.01, 0.25])
 def test_theorem_3_5_what_no_post_processing_can_avoid(make: Callable[[float], Instance], eps: float) -> None:
-    """The best post-processing says the posterior (proof of Theorem 3.5); it loses this much to the reference."""
+    """The best post-processing predicts the posterior (proof of Theorem 3.5); its loss to the reference."""
     instance = make(eps)
     best = instance.predictor.calibrated()
     loss = tc.decision_loss(best, instance.reference)
@@ -228,7 +228,7 @@ def check_the_pair(pair: SequencePair, horizon: int) -> None:
 
 
 def answered(sequence: Predictor, first: float, places: np.ndarray, share: np.ndarray) -> Predictor:
-    """In the limit: the first half, of this frequency, answered at random places, the second by its frequency."""
+    """In the limit: the first half, with this frequency, answered at random, the second half by its frequency."""
     second = 2 * sequence.base_rate - first
     p, mass = np.append(places, second), np.append(share / 2, 0.5)
     chance = np.append(np.full(len(places), first), second)
@@ -256,7 +256,7 @@ def test_theorem_21_the_value_of_the_game_is_attained(eps: float) -> None:
 
 
 def test_theorem_4_4_the_value_of_the_game_for_ece_is_attained() -> None:
-    """On the paper's pair by saying the middle of the two frequencies in the first half."""
+    """On the paper's pair by predicting the mean of the two frequencies in the first half."""
     pair, s = online_hard_paper(0.01, 400), 0.1
     first = [0.5 - s / 2 + 0.01, 0.5 - s - 0.01]
     middle = np.array([sum(first) / 2]), np.array([1.0])

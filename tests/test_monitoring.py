@@ -1,4 +1,4 @@
-"""The monitor: bets that are fair at every time, the window's measures, states that continue to the same bits."""
+"""The monitor: fair bets, the measures of the window, and states that continue bit for bit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_shares_of_the_stake_sum_to_one() -> None:
 
 
 def test_a_bets_share_of_the_stake() -> None:
-    """Everybody, a slope, what is learned, and any one cell."""
+    """All rows, a slope, a learned bet, and any single bin."""
     shares = [count / prior for count, prior in zip(_COUNTS, _PRIOR, strict=True)]
     assert shares == pytest.approx([40, 24, 8, *[480] * 12])
     assert sum(_PRIOR) == pytest.approx(1)
@@ -54,7 +54,7 @@ def test_a_bets_share_of_the_stake() -> None:
 
 @given(st.floats(0, 1, exclude_min=True, exclude_max=True), st.floats(-12, 12).map(lambda x: 2.0**x))
 def test_rounding_hardly_raises_what_a_bet_is_worth(q: float, odds: float) -> None:
-    """E[L] of the factors that are used, in rational arithmetic."""
+    """E[L] of the factors, in rational arithmetic."""
     pairs = [(tilted.function(q, True, other), tilted.function(q, False, other)) for other in (*ODDS, odds)]
     one, zero = [0.0] * len(SLOPES), [0.0] * len(SLOPES)
     sloped.function(q, True, one)
@@ -87,7 +87,7 @@ def test_bets_follow_their_definition(rows: Rows) -> None:
 
 @pytest.mark.parametrize("rule", ["fixed", "adaptive", "extreme"])
 def test_the_stake_is_worth_one_on_average_at_every_time(rule: str) -> None:
-    """Exactly, over all outcome strings: predictions may depend on all that came before."""
+    """Exactly, over all strings of outcomes: predictions may depend on everything before."""
 
     def predicted(past: tuple[bool, ...]) -> float:
         if rule == "adaptive":
@@ -143,7 +143,7 @@ def test_an_adaptive_forecaster_that_is_calibrated_rarely_alarms() -> None:
 def test_streams_that_are_not_calibrated_alarm(
     truth: Callable[[FloatArray], FloatArray], within: int, calibrated: int
 ) -> None:
-    """However late it begins: a restart costs a logarithm."""
+    """Also for late failures: a later start costs a logarithm."""
     delays = []
     for seed in range(10):
         monitor = Monitor(window=1, alarm_rate=0.001)
@@ -319,7 +319,7 @@ def test_a_calibrated_window_shows_its_floor_and_another_more() -> None:
         assert bad.value > bad.quantile_95 > bad.floor > 0
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_rows_are_checked_and_a_refused_row_changes_nothing(q: float, y: float, 
 
 
 def test_nothing_to_measure_yet_and_other_states() -> None:
-    with pytest.raises(ValueError, match="no row to measure yet"):
+    with pytest.raises(ValueError, match="no rows to measure yet"):
         Monitor().current()
     with pytest.raises(ValueError, match="not that of a Monitor"):
         Monitor.from_json("{}")

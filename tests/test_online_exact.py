@@ -1,4 +1,4 @@
-"""Theorem 19 by exact expectation: the law of the counts in each cell, by convolution, instead of sampling."""
+"""Theorem 19 by exact expectation: the distribution of the counts in each cell by convolution, not by sampling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from trustcal.paper import SequencePair, online_hard, online_hard_paper
 
 @dataclass(frozen=True)
 class Rounds:
-    """What is announced in each round, with which probability, and what happens."""
+    """The announcements of each round with their probabilities, and the outcomes."""
 
     at: FloatArray
     share: FloatArray
@@ -29,7 +29,7 @@ class Rounds:
     y: FloatArray
 
     def counts(self, v: int, outcome: int) -> FloatArray:
-        """The law of how often at[v] is announced before an outcome: rounds are independent."""
+        """The distribution of the number of announcements of at[v] before an outcome: rounds are independent."""
         law = np.ones(1)
         for chance in self.share[self.y == outcome, v]:
             law = np.convolve(law, [1 - chance, chance])
@@ -44,7 +44,7 @@ class Rounds:
         return total / len(self.y)
 
     def expected_cdl(self) -> float:
-        """For two cells, where the counts of one tell those of the other."""
+        """For two cells, where the counts of one determine those of the other."""
         assert len(self.at) == 2
         zeros, ones = self.counts(0, 0), self.counts(0, 1)
         total, both = 0.0, np.array([len(zeros) - 1, len(ones) - 1])
@@ -85,7 +85,7 @@ def test_theorem_19_expected_ece(data: st.DataObject, sequence: list[tuple[float
 def test_theorem_19_expected_ece_near_a_calibrated_predictor(
     data: st.DataObject, joint: Joint, horizon: int, end: Any
 ) -> None:
-    """Rounds in proportion to a coupling: as near to calibration as whole counts allow."""
+    """Rounds in proportion to a coupling: as close to calibration as whole counts allow."""
     row = np.searchsorted(np.cumsum(joint.mass), (np.arange(horizon) + 0.5) / horizon).clip(0, len(joint.mass) - 1)
     q, y = joint.q[row], joint.y[row]
     eps = tc.dtc(known_law(q, y, np.ones(horizon)))
@@ -125,7 +125,7 @@ def test_exact_expectation_against_draws(noise: Noise) -> None:
 @pytest.mark.parametrize("pair", [online_hard(1 / 12, 40), online_hard(0.02, 60), online_hard_paper(0.04, 100)])
 @pytest.mark.parametrize("family", [UniformNoise, ClampedLaplace, TruncatedLaplace, RandomRounding])
 def test_theorems_19_and_21_on_the_hard_pairs(pair: SequencePair, family: type[Noise]) -> None:
-    """Between the game's value, which finitely many rounds can only raise, and what noise guarantees."""
+    """Between the value of the game, which finitely many rounds can only raise, and the guarantee of noise."""
     noise = family.for_distance(pair.eps, "ece")
     horizon = len(pair.one.predictions)
     found = [

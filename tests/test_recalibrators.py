@@ -1,4 +1,4 @@
-"""Recalibrators of a given score: by hand, against plain linear algebra, Theorem O.6, saving, refusals."""
+"""Online recalibrators: by hand, against plain linear algebra, Theorem O.6, saving, errors."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_lemma_2_13_corrected_is_sharp() -> None:
 
 @given(predictors())
 def test_ucal_is_at_most_cdl(q: Predictor) -> None:
-    """Ignoring the predictor is one way of swapping."""
+    """Ignoring the predictor is one of the relabellings."""
     assert tc.ucal(q) <= tc.cdl(q) + 1e-12
 
 

@@ -1,4 +1,4 @@
-"""Watching a stream: nothing lost and nothing counted twice, however it is stopped; faults told and survived."""
+"""Watching a stream: no row is lost or counted twice, however it is stopped; faults are reported and skipped."""
 
 from __future__ import annotations
 
@@ -104,11 +104,11 @@ def rounds_in(state: Path) -> int:
     return monitor_in(state).rounds if state.exists() else 0
 
 
-# --- stopped and begun again -----------------------------------------------------------------------------------------
+# --- stopping and resuming -------------------------------------------------------------------------------------------
 
 
-def test_killed_again_and_again_while_the_file_grows(tmp_path: Path) -> None:
-    """SIGKILL after some save, at whatever point: the end is as if nothing had happened."""
+def test_killed_repeatedly_while_the_file_grows(tmp_path: Path) -> None:
+    """SIGKILL at any point after a save: the result is that of an undisturbed watch."""
     file, state, pairs = tmp_path / "rows.csv", tmp_path / "state.json", rows(1000)
     data = csv_of(pairs).encode()
     file.write_bytes(data[:50])
@@ -145,7 +145,7 @@ def test_an_interrupt_leaves_the_state_and_the_report(tmp_path: Path) -> None:
     assert monitor_in(state).to_json() == fed(pairs).to_json()
 
 
-def test_a_pipe_with_nothing_to_say_can_be_ended(tmp_path: Path) -> None:
+def test_an_idle_pipe_can_be_ended(tmp_path: Path) -> None:
     state, pairs = tmp_path / "state.json", rows(60)
     with running("-", state, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -159,7 +159,7 @@ def test_a_pipe_with_nothing_to_say_can_be_ended(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_a_file_that_is_cut_ends_the_watch_with_a_message(tmp_path: Path) -> None:
+def test_a_truncated_file_ends_the_watch_with_a_message(tmp_path: Path) -> None:
     file, state, pairs = tmp_path / "rows.csv", tmp_path / "state.json", rows(100)
     file.write_text(csv_of(pairs))
     with running(str(file), state) as process:
@@ -175,8 +175,8 @@ def test_a_file_that_is_cut_ends_the_watch_with_a_message(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("cut", [4, 5, 30, 31, 99, 250])
-def test_begun_again_after_any_byte(tmp_path: Path, cut: int) -> None:
-    """The watch reads up to some byte, in a file that grows later; ends, faults and line numbers are the same."""
+def test_resumed_after_any_byte(tmp_path: Path, cut: int) -> None:
+    """A watch that stops at any byte and resumes when the file has grown reports the same."""
     file, state = tmp_path / "rows.csv", tmp_path / "state.json"
     data = (csv_of(rows(30)) + "x,1\n").encode()
     whole = data[: data[:cut].rfind(b"\n") + 1]  # a line counts once its end has come
@@ -186,7 +186,7 @@ def test_begun_again_after_any_byte(tmp_path: Path, cut: int) -> None:
     assert watched(file, state).to_json() == watched(file).to_json()
 
 
-def test_a_last_line_without_end_counts_at_the_end_and_may_get_its_end_later(tmp_path: Path) -> None:
+def test_a_last_line_without_a_break_counts_at_the_end_and_may_get_its_break_later(tmp_path: Path) -> None:
     file, state = tmp_path / "rows.csv", tmp_path / "state.json"
     file.write_text("p,y\n0.5,1\n0.25,0")
     assert watched(file, state).rounds == 2
@@ -250,10 +250,10 @@ def test_a_pipe_brings_new_rows_or_replays(tmp_path: Path, monkeypatch: pytest.M
         piped(csv_of(pairs), replay=True)
 
 
-# --- what is no row --------------------------------------------------------------------------------------------------
+# --- invalid lines ---------------------------------------------------------------------------------------------------
 
 
-def test_faults_are_counted_with_their_lines_and_the_stream_goes_on(tmp_path: Path) -> None:
+def test_faults_are_counted_with_their_lines_and_skipped(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     lines = ["name,p,y", "a,0.5,1", "b,nan,0", "c,1.2,0", "", "d,high,1", "e,0.5,", "f,0.5,2", "g,0.25", 'h,"0.5,1']
     lines += ['"i, with a comma",0.75,yes', "j,-0.0,FALSE", "k,,1", "l,1_0,1", "m,0.5,maybe", "n, 0.5 , 1.0 "]
@@ -293,7 +293,7 @@ def test_json_lines(tmp_path: Path) -> None:
         ("x" * (LONGEST + 1), "line 1 is longer than"),
     ],
 )
-def test_what_is_no_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_a_stream_without_a_table_is_rejected(tmp_path: Path, text: str, message: str) -> None:
     file, state = tmp_path / "rows.csv", tmp_path / "state.json"
     file.write_text(text)
     with pytest.raises(ValueError, match=message):
@@ -301,7 +301,7 @@ def test_what_is_no_table_is_refused(tmp_path: Path, text: str, message: str) ->
     assert not state.exists()
 
 
-def test_other_refusals(tmp_path: Path) -> None:
+def test_other_errors(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="cannot be read: No such file"):
         watched(tmp_path / "no.csv")
     with pytest.raises(ValueError, match="cannot be followed: it is a folder"):
@@ -320,7 +320,7 @@ def test_other_refusals(tmp_path: Path) -> None:
     for content, message in (
         (b"\xff", "is not UTF-8 text"),
         (b"p,y\n", r"other\.json: the state is not JSON"),
-        (damaged, "was changed"),
+        (damaged, "the state is damaged"),
     ):
         (tmp_path / "other.json").write_bytes(content)
         with pytest.raises(ValueError, match=message):
@@ -359,7 +359,7 @@ def test_the_quick_way_agrees_with_the_careful_one(prediction: str, outcome: str
     assert form.plain_pair("0.5,1") == (0.5, True)
 
 
-# --- outcomes that come later ----------------------------------------------------------------------------------------
+# --- late outcomes ---------------------------------------------------------------------------------------------------
 
 
 def test_outcomes_may_come_later_and_pairs_keep_the_order_of_predictions(tmp_path: Path) -> None:
@@ -383,7 +383,7 @@ def test_outcomes_may_come_later_and_pairs_keep_the_order_of_predictions(tmp_pat
 
 
 def test_the_end_of_a_stream_does_not_select_by_outcome(tmp_path: Path) -> None:
-    """Of a calibrated stream frauds are known at once, honest payments 1000 rows later: it ends without an alarm."""
+    """A calibrated stream with frauds known at once, honest payments 1000 rows later: no alarm."""
     rng, file = np.random.default_rng(0), tmp_path / "rows.csv"
     fraud = rng.random(2000) < 0.05
     late = {t + 1000: f"{t},,0\n" for t in range(1000) if not fraud[t]}
@@ -397,7 +397,7 @@ def test_the_end_of_a_stream_does_not_select_by_outcome(tmp_path: Path) -> None:
     assert report.faults.total == 0
 
 
-def test_at_most_so_many_predictions_wait(tmp_path: Path) -> None:
+def test_at_most_pending_predictions_wait(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     file.write_text("id,p,y\n" + "".join(f"{i},0.5,\n" for i in range(10)) + "0,,1\n9,,1\n")
     report = watched(file, row_id="id", pending=4)
@@ -406,7 +406,7 @@ def test_at_most_so_many_predictions_wait(tmp_path: Path) -> None:
 
 
 @given(st.permutations(range(12)), st.integers(0, 24))
-def test_any_delay_gives_the_same_pairs_and_a_saved_queue_goes_on(order: list[int], cut: int) -> None:
+def test_any_delay_gives_the_same_pairs_also_from_a_saved_queue(order: list[int], cut: int) -> None:
     """All predictions, then their outcomes in any order."""
     events = [StreamRow(i, str(i), i / 20, None) for i in range(12)] + [
         StreamRow(12, str(i), None, i % 3 == 0) for i in order
@@ -421,7 +421,7 @@ def test_any_delay_gives_the_same_pairs_and_a_saved_queue_goes_on(order: list[in
 
 
 def test_waiting_predictions_are_in_the_state(tmp_path: Path) -> None:
-    """They stay there until their outcomes come, whether the watch was interrupted or came to the end."""
+    """They stay there until their outcomes arrive, whether the watch was interrupted or finished."""
     file, state = tmp_path / "rows.csv", tmp_path / "state.json"
     file.write_text("p,y,id\n0.25,,a\n0.75,1,b\n")
     script = DRIVER.replace('outcome="y"', 'outcome="y", row_id="id"')
@@ -441,7 +441,7 @@ def test_waiting_predictions_are_in_the_state(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")), st.lists(st.integers(0, 60), max_size=5))
-def test_lines_are_the_same_however_the_bytes_come(data: bytes, cuts: list[int]) -> None:
+def test_lines_do_not_depend_on_chunks(data: bytes, cuts: list[int]) -> None:
     lines, found, ends = Lines(), [], sorted({0, *cuts, len(data)})
     for begin, end in itertools.pairwise(ends):
         found += lines.cut(data[begin:end])
@@ -451,7 +451,7 @@ def test_lines_are_the_same_however_the_bytes_come(data: bytes, cuts: list[int])
 
 
 @pytest.mark.parametrize("size", [100, 3 * HEAD])
-def test_following_a_file_notices_what_is_done_to_it(tmp_path: Path, size: int) -> None:
+def test_following_a_file_detects_changes(tmp_path: Path, size: int) -> None:
     file = tmp_path / "rows.csv"
 
     def following() -> FileChunks:
@@ -512,10 +512,10 @@ def test_an_idle_pipe_is_not_its_end() -> None:
     os.close(inlet)
 
 
-# --- what one sees ---------------------------------------------------------------------------------------------------
+# --- output ----------------------------------------------------------------------------------------------------------
 
 
-def test_lines_outside_terminals_and_an_alarm_when_it_comes(tmp_path: Path) -> None:
+def test_lines_outside_terminals_and_the_alarm(tmp_path: Path) -> None:
     file, out = tmp_path / "rows.csv", io.StringIO()
     file.write_text("p,y\n" + "0.5,1\n" * 25 + "2,1\n" + "1,0\n")
     monitor = Monitor(window=WINDOW)
@@ -527,7 +527,7 @@ def test_lines_outside_terminals_and_an_alarm_when_it_comes(tmp_path: Path) -> N
     )
     at = next(n for n in range(25) if slow_e_value([(0.5, True)] * n) >= 100)
     assert shown[2].startswith(f"ALARM at row {at}: predictions are ")
-    assert sum("ALARM" in line for line in shown) == 2  # when it comes, and in the report
+    assert sum("ALARM" in line for line in shown) == 2  # once when it occurs, once in the report
     assert monitor.alarm.failed_at == 26
 
 

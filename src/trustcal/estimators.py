@@ -75,6 +75,8 @@ class NoiseSmoother(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     random_state : int, Generator, RandomState or None
         With an integer every call draws the same noise; for batches of rows pass a Generator or None.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(2000)
     >>> smoother = NoiseSmoother(target="ece", random_state=0).fit(p[:, None], rng.random(2000) < p)
@@ -149,6 +151,8 @@ class TrustedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # 
     cv : int, splitter or None
         scikit-learn's choice of folds.
 
+    Examples
+    --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(2000, 1))

@@ -122,7 +122,7 @@ class Forecaster(ABC):
         if state["announced"] is not None:
             forecaster._announced = checked_prediction(_like(0.5, state["announced"], "announced"))
         if not forecaster._is_sound():
-            raise ValueError(f"the state is impossible. It must be the text that {cls.__name__}.to_json gave.")
+            raise ValueError(f"the state is impossible. It must be the text that {cls.__name__}.to_json returned.")
         return forecaster
 
     @abstractmethod
@@ -180,7 +180,7 @@ def revived(text: object, kind: type[Any]) -> Any:
     try:
         state = json.loads(str(text))
     except json.JSONDecodeError as error:
-        raise ValueError(f"the inner state is not JSON ({error}). It must be the text that to_json gave.") from None
+        raise ValueError(f"the inner state is not JSON ({error}). It must be the text that to_json returned.") from None
     name = str(state.get("trustcal", "")) if isinstance(state, dict) else ""
     found: Any = getattr(trustcal.forecasters, name, None)
     fits = isinstance(found, type) and issubclass(found, kind)
@@ -195,5 +195,5 @@ def _like(fresh: Any, value: Any, name: str) -> Any:
     allowed = int if isinstance(kinds[0], int) else (int, float)
     sound = len(entries) == len(kinds) and all(isinstance(x, allowed) and not isinstance(x, bool) for x in entries)
     if not sound or not np.isfinite(entries).all():
-        raise ValueError(f"the state's {name} does not match its parameters. It must be the text that to_json gave.")
+        raise ValueError(f"the state's {name} does not match its parameters. It must be what to_json returned.")
     return value

@@ -114,7 +114,7 @@ class OnlinePlatt(Recalibrator):
         platt = cls()
         numbers = np.array([state["slope"], state["offset"], *state["inverse"]], dtype=np.float64)
         if numbers.shape != (5,) or not np.isfinite(numbers).all():
-            raise ValueError("the state's numbers are not finite. It must be what OnlinePlatt.to_json gave.")
+            raise ValueError("the state's numbers are not finite. It must be what OnlinePlatt.to_json returned.")
         platt.slope, platt.offset, *platt.inverse = numbers.tolist()
         platt.rounds = checked_count("rounds", state["rounds"], least=0)
         return platt
@@ -196,7 +196,7 @@ class Calibeating(Recalibrator):
         n = [checked_count("n", count, least=0) for count in state["n"]]
         s = [checked_count("s", count, least=0) for count in state["s"]]
         if len(n) != len(s) or any(ones > all_ for ones, all_ in zip(s, n, strict=False)):
-            raise ValueError("the state's counts are inconsistent. It must be what Calibeating.to_json gave.")
+            raise ValueError("the state's counts are inconsistent. It must be what Calibeating.to_json returned.")
         beat = cls(None if state["model"] is None else revived(state["model"], Recalibrator), cells=len(n))
         beat.n, beat.s, beat.rounds = n, s, checked_count("rounds", state["rounds"], least=0)
         return beat

@@ -55,11 +55,11 @@ class SmoothedForecaster(Forecaster):
         inner = self.forecaster.forecast()
         if len(inner.values) == 1:
             return self._law(inner.values[0])
-        chance: dict[float, float] = {}
+        mass: dict[float, float] = {}
         for q, weight in zip(*inner, strict=True):
             for value, share in zip(*self._law(q), strict=True):
-                chance[value] = chance.get(value, 0.0) + weight * share
-        return Forecast(tuple(chance), tuple(chance.values()))
+                mass[value] = mass.get(value, 0.0) + weight * share
+        return Forecast(tuple(mass), tuple(mass.values()))
 
     def _law(self, q: float) -> Forecast:
         """The distribution of M(q), cached: forecasters repeat their values."""

@@ -66,6 +66,14 @@ def arena(
     -------
     ArenaResult
         The games, their rates, and the proved bounds.  O(log T) per round for most contestants, O(T log T) to measure.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     result = arena("post-processing", horizons=(20,), seeds=1, folder=folder, workers=1)
+    >>> len(result.played), result.exceeded
+    (25, 0)
     """
     real = {
         f"{title} {blake2b(checked_outcomes(outcomes).astype(float).tobytes(), digest_size=3).hexdigest()}": outcomes

@@ -54,7 +54,7 @@ def grown(count: int, factors: Any, wealth: Any, units: Any, clock: Any) -> floa
     later = (2 * clock[1] - 1 - clock[0]) * share + 1.0 / (clock[2] + 2.0)
     total, huge = 0.0, False
     for b in range(count):
-        # Beside a unit of wealth the share is negligible; dropping it only lowers the wealth.
+        # Next to a unit of wealth the share is negligible; dropping it only lowers the wealth.
         value = (wealth[b] + share if units[b] == 0 else wealth[b]) * factors[b]
         while value >= LARGE:
             value /= LARGE

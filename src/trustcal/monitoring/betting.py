@@ -145,7 +145,7 @@ class Bets:
         bets = cls()
         for name, mine in bets.fields().items():
             if np.shape(fields.get(name, ())) != np.shape(mine) or np.asarray(fields[name]).dtype.kind not in "ifO":
-                raise ValueError(f"the state's bets are damaged: {name} is not what Monitor.to_json gave.")
+                raise ValueError(f"the state's bets are damaged: {name} is not what Monitor.to_json returned.")
         bets.wealth, bets.units, bets.seen = fields["wealth"], fields["units"], fields["seen"]
         bets.worth = [inf if value is None else value for value in fields["worth"]]
         levels = [max(n.bit_length() - 1, 0) for n in fields["rounds"]]

@@ -230,7 +230,7 @@ class Monitor:
     def predictor(self) -> Predictor:
         """The empirical distribution of the window, with weights decay^age if there is decay.  O(n log n)."""
         if not self._q:
-            raise ValueError("there is no row to measure yet: feed the monitor with learn_one(q, y) first.")
+            raise ValueError("there are no rows to measure yet: call learn_one(q, y) first.")
         age = np.arange(len(self._q) - 1, -1, -1)
         weight = None if self.decay is None else self.decay**age
         return Predictor.from_samples(np.array(self._y), np.array(self._q), weight)

@@ -97,7 +97,7 @@ class Silent(WatchView):
         """Do nothing."""
 
     def rows_until_update(self, rounds: int) -> int:  # noqa: ARG002
-        """As many as may come at once."""
+        """No update is needed."""
         return 1 << 16
 
     def found(self, faults: FaultLog) -> None:

@@ -244,7 +244,7 @@ def corollary_3_6(_: np.random.Generator) -> Claim:
 
 
 def benchmark(_: np.random.Generator) -> Claim:
-    """Why small calibration error alone is no goal: the constant mean."""
+    """Why a small calibration error alone is not enough: the constant mean."""
     informed = Predictor([0.1, 0.9], [0.5, 0.5], [0.05, 0.45])
     mean = Predictor([0.5], [1.0], [0.5])
     lost = decision_loss(mean, informed)
@@ -289,9 +289,9 @@ def _unavoidable(instance: Instance) -> tuple[float, float]:
 
 def _dual_value(eps: float, b: FloatArray, s: FloatArray) -> float:
     """The dual of DTC's linear program on the paper's instance: E r(q, y), r(q, y) = min_b |b − q| − (b − y)·s(b)."""
-    law = batch_hard(eps).coupling
-    r = [float((np.abs(b - q) - (b - y) * s).min()) for q, y in zip(law.p, law.y, strict=True)]
-    return float(law.mass @ np.array(r))
+    coupling = batch_hard(eps).coupling
+    r = [float((np.abs(b - q) - (b - y) * s).min()) for q, y in zip(coupling.p, coupling.y, strict=True)]
+    return float(coupling.mass @ np.array(r))
 
 
 CLAIMS = (

@@ -191,4 +191,4 @@ def weak_certificate(eps: float) -> Counterexample:
     s = sqrt(eps)
     right, wrong = -s * (1 - 2 * s) / (1 + 2 * s), 2 * eps / (1 + 2 * s)
     worth = (0.5 + s / 2 - eps) * right + (0.5 - s / 2 + eps) * wrong
-    return Counterexample("proof of Theorem 3.5: ε ≤ the worth of the dual certificate", eps, worth)
+    return Counterexample("proof of Theorem 3.5: ε ≤ the value of the dual certificate", eps, worth)

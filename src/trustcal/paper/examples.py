@@ -12,7 +12,7 @@ from trustcal.paper.instance import Answers, Instance, Row, instance_of
 def rain(h: float = 1e-4) -> Instance:
     """The introduction's weather forecaster (Table 1): 1/2 − h before rain and 1/2 + h before sunshine.
 
-    Every prediction is h away from the calibrated forecast 1/2, yet whoever takes an umbrella above 1/2 is always
+    Every prediction is h away from the calibrated forecast 1/2, yet anyone who takes an umbrella above 1/2 is always
     wrong: DTC = h, smCal = h/2 + h², ECE = 1/2 + h, CDL = 1.
 
     Parameters

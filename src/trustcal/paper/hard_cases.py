@@ -79,14 +79,14 @@ def _case(title: str, instance: Instance, eps: float, lower: float) -> HardCase:
     noises.append(("the paper's Laplace noise", TruncatedLaplace.paper(eps)))
     rows = [_row("none", q, reference), _row("perfect recalibration", q.calibrated(), reference)]
     for name, noise in noises:
-        law = smooth(q, noise)
-        finite = law if isinstance(law, Predictor) else _on_cells(q, noise)
+        after = smooth(q, noise)
+        finite = after if isinstance(after, Predictor) else _on_cells(q, noise)
         rows.append(
             HardRow(
                 name,
                 decision_loss(finite, reference),
-                ece(law),
-                cdl(law),
+                ece(after),
+                cdl(after),
                 batch_decision_loss(noise, eps).value,
             )
         )

@@ -1,7 +1,7 @@
 """Hard sequences for the online setting: pairs with the same first half, and a counterexample to Corollary 4.2.
 
 An algorithm that sees no outcomes answers both sequences of a pair alike until they diverge, and so does badly on one.
-Counts of outcomes must be whole numbers; each function says how it ensures that.  Within a stretch of equal frequency
+Counts of outcomes must be whole numbers; each function documents how.  Within a stretch of equal frequency
 the order of outcomes is random, from a seed: the theorems are about the mean over orders.
 """
 

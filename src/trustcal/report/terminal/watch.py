@@ -53,7 +53,7 @@ class TerminalView(WatchView):
         self._live.stop()
 
     def rows_until_update(self, rounds: int) -> int:
-        """The rest of `every` rows; in a terminal, as many as may come at once."""
+        """The rest of `every` rows; in a terminal, `tick` updates the page."""
         return 1 << 16 if self._console.is_terminal else self._every - rounds % self._every
 
     def found(self, faults: FaultLog) -> None:
