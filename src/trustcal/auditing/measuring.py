@@ -100,17 +100,9 @@ def audit(
     checked_count("draws", draws, least=0)
     problem = payoff_problem(payoff)
     found = evidence(
-        source,
-        y_prob,
-        sample_weight,
-        prediction=prediction,
-        outcome=outcome,
-        weight=weight,
-        by=by,
-        positive=positive,
-        resolution=resolution,
-        drop_invalid=drop_invalid,
-    )
+        source, y_prob, sample_weight, prediction=prediction, outcome=outcome, weight=weight, by=by, positive=positive,
+        resolution=resolution, drop_invalid=drop_invalid,
+    )  # fmt: skip
     q, parts = found.predictor, {**found.groups, **(groups or {})}
     if compare is True:
         from trustcal.remedies import compared

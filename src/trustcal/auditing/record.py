@@ -122,13 +122,36 @@ class Audit:
         return tuple(Failure(gate, gate.value(self)) for gate in parsed if gate.fails(self))
 
     def to_json(self) -> str:
-        """All numbers by the names of the fields, with the verdict and the advice: see docs/audit-schema.md."""
+        """All numbers by the names of the fields, with the verdict and the advice: see docs/audit-schema.md.
+
+        Returns
+        -------
+        str : one JSON object, which `from_json` reads back exactly.
+
+        O(size of the audit).
+        """
         said = {"verdict": plain(self.verdict), "advice": plain(self.advice)}
         return json.dumps({"trustcal": "Audit", "version": VERSION, **said, **plain(self)}, indent=2, allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Audit:
-        """The audit that `to_json` wrote."""
+        """Read an audit back.
+
+        Parameters
+        ----------
+        text : what `to_json` returned.
+
+        Returns
+        -------
+        Audit : equal to the one written.
+
+        >>> from trustcal import Predictor, audit
+        >>> found = audit(Predictor([0.5], [1.0], [0.75]))
+        >>> Audit.from_json(found.to_json()) == found
+        True
+
+        O(size of the audit).
+        """
         from trustcal.remedies import Comparison
 
         state = loaded(text, "Audit", VERSION, tuple(field.name for field in fields(cls)))
@@ -136,7 +159,15 @@ class Audit:
         return found
 
     def to_html(self, path: str | Path, title: str = TITLE) -> None:
-        """Write one self-contained page: no network, no other file.  The same audit gives the same bytes."""
+        """Write one self-contained page: no network, no other file.  The same audit gives the same bytes.
+
+        Parameters
+        ----------
+        path : the file to write, whole or not at all.
+        title : the title of the page.
+
+        O(size of the audit).
+        """
         from trustcal.report.page import page
         from trustcal.writing import atomically
 

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
 
-DRAWS, PAGE_DRAWS = 40, 200
-"""Simulations by default: as in `trustcal.audit`, and for a page."""
-TITLE = "How far can these probabilities be trusted?"
+PAGE_DRAWS = 200
+"""Simulations for a page, unless asked otherwise."""
 
 _EXAMPLES = """\
 examples:
@@ -39,13 +38,13 @@ def add_command(commands: Commands) -> None:
     add_payoff(audit)
     audit.add_argument("--compare", action="store_true", help="also compare remedies on held-out rows")
     audit.add_argument("--html", metavar="FILE", help="write a self-contained HTML page")
-    audit.add_argument("--title", default=TITLE, help="title of the page")
+    audit.add_argument("--title", help="title of the page")
     audit.add_argument("--json", action="store_true", help="print every number as JSON")
     audit.add_argument(
         "--draws",
         metavar="N",
         type=int,
-        help=f"simulations for p-values and intervals (default {DRAWS}; with --html {PAGE_DRAWS}; 0: none)",
+        help=f"simulations for p-values and intervals (default 40; with --html {PAGE_DRAWS}; 0: none)",
     )
     audit.add_argument("--seed", metavar="N", type=int, default=0, help="seed of the simulations (default 0)")
     audit.add_argument(
@@ -57,7 +56,7 @@ def add_command(commands: Commands) -> None:
 def _audit(options: argparse.Namespace) -> int:
     from rich.console import Console
 
-    from trustcal.auditing import Gate, audit
+    from trustcal.auditing import DRAWS, TITLE, Gate, audit
     from trustcal.checking import checked_output, checked_seed
     from trustcal.reading.files import found_files
     from trustcal.report.terminal.audit import show
@@ -80,7 +79,7 @@ def _audit(options: argparse.Namespace) -> int:
         )
         failures = result.check(*gates)
         if options.html is not None:
-            result.to_html(options.html, title=options.title)
+            result.to_html(options.html, title=options.title or TITLE)
     print_notes(console, result.provenance)
     if options.json:
         print(result.to_json())

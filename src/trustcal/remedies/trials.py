@@ -73,16 +73,9 @@ def compare(
     O(folds·n log n) for n distinct values.
     """
     found = evidence(
-        source,
-        y_prob,
-        sample_weight,
-        prediction=prediction,
-        outcome=outcome,
-        weight=weight,
-        positive=positive,
-        resolution=resolution,
-        drop_invalid=drop_invalid,
-    )
+        source, y_prob, sample_weight, prediction=prediction, outcome=outcome, weight=weight, positive=positive,
+        resolution=resolution, drop_invalid=drop_invalid,
+    )  # fmt: skip
     return compared(found, payoff_problem(payoff), folds, rng)
 
 
