@@ -18,7 +18,7 @@ from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
 from trustcal.rows import run_starts
 
 if TYPE_CHECKING:
-    from trustcal.noise.gaussian import ClampedGaussian, TruncatedGaussian
+    from trustcal.noise.gaussian import GaussianNoise
 
 _NODES = 12
 
@@ -27,7 +27,7 @@ _NODES = 12
 class Bells(Density):
     """Gaussian noise: sums over all values within reach, by Φ and φ."""
 
-    def __init__(self, p: FloatArray, weights: FloatArray, noise: TruncatedGaussian | ClampedGaussian) -> None:
+    def __init__(self, p: FloatArray, weights: FloatArray, noise: GaussianNoise) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
         self.noise, self.scale = noise, noise.scale
         self.places, self.weights = condensed(p, weights, self.scale)

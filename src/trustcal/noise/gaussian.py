@@ -14,7 +14,7 @@ from trustcal.noise.bells import Bells, condensed
 from trustcal.noise.clamped import ClampedNoise
 from trustcal.noise.density import Density, FloatArray
 from trustcal.noise.exact import bell
-from trustcal.noise.mechanism import PerTarget, Target, masses_by_cdf, optimal
+from trustcal.noise.mechanism import Noise, PerTarget, Target, masses_by_cdf, optimal
 from trustcal.noise.truncated import TruncatedNoise, optimal_scale
 
 _ROOT_2 = sqrt(2)
@@ -25,9 +25,23 @@ _KAPPA = _TIPPING_POINT * erfc(_TIPPING_POINT / _ROOT_2)
 """2·max x·Φ(−x) = 0.33994…: for clamped Gaussian noise K ≤ κ·scale."""
 
 
+class GaussianNoise(Noise):
+    """What clamped and truncated Gaussian noise share."""
+
+    scale: float
+
+    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
+        """Sums of bells."""
+        return Bells(p, weights, self)
+
+    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
+        """By the distribution function, at the few places that stand for all values.  O(n + bins/scale) at most."""
+        return masses_by_cdf(self, *condensed(p, weights, self.scale), edges, 9 * self.scale)  # beyond: 1e-19
+
+
 @final
 @dataclass(frozen=True)
-class ClampedGaussian(ClampedNoise):
+class ClampedGaussian(GaussianNoise, ClampedNoise):
     """Gaussian noise clamped to [0, 1]: M(q) = clip(q + Y, 0, 1), Y normal of standard deviation `scale`.
 
     >>> noise = ClampedGaussian.for_distance(1e-4)
@@ -62,14 +76,6 @@ class ClampedGaussian(ClampedNoise):
         """1/(√(2π)·scale)."""
         return 1 / (_ROOT_2PI * self.scale)
 
-    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
-        """Sums of bells."""
-        return Bells(p, weights, self)
-
-    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
-        """By the distribution function, at the few places that stand for all values.  O(n + bins/scale) at most."""
-        return masses_by_cdf(self, *condensed(p, weights, self.scale), edges, 9 * self.scale)  # beyond: 1e-19
-
     def _tv(self, b: FloatArray, q: FloatArray) -> FloatArray:
         return np.asarray(scipy.special.erf((q - b) / (2 * _ROOT_2 * self.scale)))
 
@@ -98,7 +104,7 @@ class ClampedGaussian(ClampedNoise):
 
 @final
 @dataclass(frozen=True)
-class TruncatedGaussian(TruncatedNoise):
+class TruncatedGaussian(GaussianNoise, TruncatedNoise):
     """Gaussian noise of standard deviation `scale`, conditioned on [0, 1] (Lemmas 3.4 and A.4).
 
         density of M(q) at x = φ((x − q)/σ) / (σ·(Φ((1 − q)/σ) − Φ(−q/σ)))
@@ -152,14 +158,6 @@ class TruncatedGaussian(TruncatedNoise):
     def proved_tv_slope(self) -> float:
         """1/(√(2π)·scale)."""
         return 1 / (_ROOT_2PI * self.scale)
-
-    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
-        """Sums of bells."""
-        return Bells(p, weights, self)
-
-    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
-        """By the distribution function, at the few places that stand for all values.  O(n + bins/scale) at most."""
-        return masses_by_cdf(self, *condensed(p, weights, self.scale), edges, 9 * self.scale)  # beyond: 1e-19
 
     def _normaliser(self, q: FloatArray) -> FloatArray:
         """2·Pr[0 ≤ q + Y ≤ 1]."""

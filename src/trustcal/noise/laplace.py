@@ -14,16 +14,51 @@ from trustcal.kernels.decay import absolute_area, decayed
 from trustcal.noise.clamped import ClampedNoise
 from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
 from trustcal.noise.exact import exponential
-from trustcal.noise.mechanism import PerTarget, Target, optimal
+from trustcal.noise.mechanism import Noise, PerTarget, Target, optimal
 from trustcal.noise.truncated import TruncatedNoise, optimal_scale
 
 _OMEGA = 0.27846454276107379510935873902299
 """W(1/e), Lambert's function: for truncated Laplace noise K ≤ 2·W(1/e)·scale (worst prediction 0)."""
 
 
+class LaplaceNoise(Noise):
+    """What clamped and truncated Laplace noise share."""
+
+    scale: float
+
+    def tv_slope(self) -> float:
+        """1/(2·scale); for truncated noise reached at q = 1/2."""
+        return 0.5 / self.scale
+
+    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
+        """Two exponentials between neighbouring values."""
+        return Exponentials(p, weights, self)
+
+    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
+        """Between neighbouring values and edges the density is two exponentials, found by a sweep from either side.
+
+        O(n + bins), after a merge.
+        """
+        places = np.union1d(edges, p)
+        at, first = np.searchsorted(places, p), np.searchsorted(places, edges[:-1])
+        share = -np.expm1(-np.diff(places) / self.scale) * self.scale
+        peak, atoms = self.density(p, p), self.atoms(p).mass
+        law = np.empty((2, len(edges) - 1))
+        for y in (0, 1):
+            weight = np.zeros(len(places))
+            weight[at] = weights[y] * peak
+            sweep = decayed.on(len(places))
+            left, right = sweep(places, weight, self.scale), sweep(places[::-1], weight[::-1], self.scale)[::-1]
+            law[y] = np.add.reduceat(share * (left[:-1] + right[1:]), first)
+            if atoms.shape[1]:
+                law[y, 0] += weights[y] @ atoms[:, 0]
+                law[y, -1] += weights[y] @ atoms[:, 1]
+        return law
+
+
 @final
 @dataclass(frozen=True)
-class ClampedLaplace(ClampedNoise):
+class ClampedLaplace(LaplaceNoise, ClampedNoise):
     """Laplace noise clamped to [0, 1]: M(q) = clip(q + Y, 0, 1), Y of density exp(−|y|/scale)/(2·scale).
 
     >>> noise = ClampedLaplace(0.25)
@@ -41,18 +76,6 @@ class ClampedLaplace(ClampedNoise):
     def for_distance(cls, eps: float, target: Target = "decision_loss") -> Self:
         """The scale that minimises s + eps/s (ECE), s/e + eps/s (CDL) or s/e + eps/(2s) (decision loss)."""
         return cls(optimal(eps, target, ece=1.0, cdl=sqrt(e), decision_loss=sqrt(e / 2)))
-
-    def tv_slope(self) -> float:
-        """1/(2·scale)."""
-        return 0.5 / self.scale
-
-    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
-        """Two exponentials between neighbouring values."""
-        return Exponentials(p, weights, self)
-
-    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
-        """By two sweeps.  O(n + bins), after a merge."""
-        return _bin_masses(self, p, weights, edges)
 
     def _tv(self, b: FloatArray, q: FloatArray) -> FloatArray:
         return np.asarray(-np.expm1((b - q) / (2 * self.scale)))
@@ -84,7 +107,7 @@ class ClampedLaplace(ClampedNoise):
 
 @final
 @dataclass(frozen=True)
-class TruncatedLaplace(TruncatedNoise):
+class TruncatedLaplace(LaplaceNoise, TruncatedNoise):
     """Laplace noise conditioned on [0, 1] (Lemma 3.4), with scale = −1/ln τ for the paper's rate τ.
 
         density of M(q) at x = exp(−|x − q|/s) / (s·(2 − exp(−q/s) − exp(−(1 − q)/s)))
@@ -122,18 +145,6 @@ class TruncatedLaplace(TruncatedNoise):
         0.00863
         """
         return cls(optimal_scale(cls, eps, target))
-
-    def tv_slope(self) -> float:
-        """1/(2·scale), reached at q = 1/2."""
-        return 0.5 / self.scale
-
-    def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
-        """Two exponentials between neighbouring values."""
-        return Exponentials(p, weights, self)
-
-    def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
-        """By two sweeps.  O(n + bins), after a merge."""
-        return _bin_masses(self, p, weights, edges)
 
     def _normaliser(self, q: FloatArray) -> FloatArray:
         """2 − exp(−q/s) − exp(−(1 − q)/s) = 2·Pr[0 ≤ q + Y ≤ 1]."""
@@ -184,7 +195,7 @@ class Exponentials(Density):
     and p_hat is a logistic curve between their ratios.
     """
 
-    def __init__(self, p: FloatArray, weights: FloatArray, noise: TruncatedLaplace | ClampedLaplace) -> None:
+    def __init__(self, p: FloatArray, weights: FloatArray, noise: LaplaceNoise) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
         self.scale = noise.scale
         self.edges = np.union1d(p, [0.0, 1.0])
@@ -248,24 +259,3 @@ class Exponentials(Density):
         piece = self.piece_of(x)
         near, far = (x - self.edges[piece]) / self.scale, (self.edges[piece + 1] - x) / self.scale
         return np.asarray(self.left[piece, 0] * np.exp(-near) + self.right[piece, 0] * np.exp(-far))
-
-
-def _bin_masses(
-    noise: TruncatedLaplace | ClampedLaplace, p: FloatArray, weights: FloatArray, edges: FloatArray
-) -> FloatArray:
-    """Between neighbouring values and edges the density is two exponentials, found by a sweep from either side."""
-    places = np.union1d(edges, p)
-    at, first = np.searchsorted(places, p), np.searchsorted(places, edges[:-1])
-    share = -np.expm1(-np.diff(places) / noise.scale) * noise.scale
-    peak, atoms = noise.density(p, p), noise.atoms(p).mass
-    law = np.empty((2, len(edges) - 1))
-    for y in (0, 1):
-        weight = np.zeros(len(places))
-        weight[at] = weights[y] * peak
-        sweep = decayed.on(len(places))
-        left, right = sweep(places, weight, noise.scale), sweep(places[::-1], weight[::-1], noise.scale)[::-1]
-        law[y] = np.add.reduceat(share * (left[:-1] + right[1:]), first)
-        if atoms.shape[1]:
-            law[y, 0] += weights[y] @ atoms[:, 0]
-            law[y, -1] += weights[y] @ atoms[:, 1]
-    return law
