@@ -17,16 +17,18 @@ decision loss ≥ 0.0099005 (Theorem 20, sharpening Theorem 3.5)
 from trustcal.guarantees.batch import (
     batch_best,
     batch_cdl,
-    batch_cdl_paper,
     batch_cdl_smcal,
     batch_decision_loss,
-    batch_decision_loss_paper,
     batch_ece,
-    batch_ece_paper,
     batch_ece_smcal,
     batch_ece_split,
-    batch_laplace_paper,
     smece_dtc,
+)
+from trustcal.guarantees.batch_paper import (
+    batch_cdl_paper,
+    batch_decision_loss_paper,
+    batch_ece_paper,
+    batch_laplace_paper,
     total_variation,
     total_variation_paper,
 )

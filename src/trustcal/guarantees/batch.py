@@ -1,16 +1,16 @@
-"""Upper bounds for post-processing in the batch setting: the paper's Section 3, as stated and in the sharpest form.
+"""Upper bounds for post-processing a batch: the paper's Section 3, in the sharpest form that is proved.
 
 A noise M enters through three numbers: its displacement E|X| = max E|M(q) − q|, its decision displacement K, and its
 slope L, the least with TV(M(b), M(q)) ≤ L·|b − q|.  Theorem numbers from 13 on are those of docs/theory.md; smaller
-ones with a dot are the paper's.  A function ending in _paper says what the paper says.
+ones with a dot are the paper's.
 """
 
 from __future__ import annotations
 
-from math import exp, inf, pi, sqrt, tanh
+from math import pi, sqrt
 from typing import Final
 
-from trustcal.checking import checked_choice, checked_eps, checked_fraction, checked_number, refuse_other
+from trustcal.checking import checked_choice, checked_eps, checked_fraction, refuse_other
 from trustcal.guarantees.bound import Bound, Quantity
 from trustcal.noise import Noise, Target
 from trustcal.noise.mechanism import TARGETS, as_noise
@@ -20,6 +20,18 @@ _QUANTITY: Final[dict[Target, Quantity]] = {"ece": "ECE", "cdl": "CDL", "decisio
 
 def batch_ece(noise: Noise, eps: float) -> Bound:
     """ECE after noise, sharpening Theorem 3.1: E|X| + 2·L·eps.
+
+    Parameters
+    ----------
+    noise : Noise
+        E|X| and L are its displacement and its slope.
+    eps : float
+        Distance of the predictor to calibration, in (0, 1].
+
+    Returns
+    -------
+    Bound
+        The ECE after noise is at most this, on average over the noise.
 
     >>> from trustcal.noise import UniformNoise
     >>> print(batch_ece(UniformNoise.for_distance(0.0002, "ece"), 0.0002))
@@ -32,6 +44,18 @@ def batch_ece(noise: Noise, eps: float) -> Bound:
 def batch_decision_loss(noise: Noise, eps: float) -> Bound:
     """Decision loss against every calibrated predictor within eps, sharpening Theorem 3.1: K + L·eps.
 
+    Parameters
+    ----------
+    noise : Noise
+        K and L are its decision displacement and its slope.
+    eps : float
+        Distance to the calibrated predictor, in (0, 1].
+
+    Returns
+    -------
+    Bound
+        No decision maker with payoffs in [0, 1] loses more.
+
     >>> from trustcal.noise import UniformNoise
     >>> print(batch_decision_loss(UniformNoise.for_distance(0.0002), 0.0002))
     decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1)
@@ -43,6 +67,18 @@ def batch_decision_loss(noise: Noise, eps: float) -> Bound:
 def batch_cdl(noise: Noise, eps: float) -> Bound:
     """CDL after noise, sharpening Theorem 3.1 with Lemma 2.13: K + 2·L·eps.
 
+    Parameters
+    ----------
+    noise : Noise
+        K is its decision displacement, L its slope.
+    eps : float
+        Distance of the predictor to calibration before noise, in (0, 1].
+
+    Returns
+    -------
+    Bound
+        The CDL after noise is at most this.
+
     >>> from trustcal.noise import UniformNoise
     >>> print(batch_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001))
     CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
@@ -51,54 +87,22 @@ def batch_cdl(noise: Noise, eps: float) -> Bound:
     return _by_k("CDL", noise, value, "Theorem 15, sharpening Theorem 3.1")
 
 
-def batch_ece_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
-    """ECE after (γ, δ)-private noise as Lemmas 3.2 and 3.3 give it: E|X| + 4(1 − exp(−γ·eps) + δ).
-
-    Theorem 3.1 itself rounds this up to twice the displacement.
-
-    >>> from trustcal.noise import TruncatedLaplace
-    >>> print(batch_ece_paper(TruncatedLaplace.paper(0.001), 0.001))
-    ECE ≤ 0.219666 (Theorem 3.1 by Lemmas 3.2 and 3.3)
-    """
-    gamma = as_noise(noise).privacy(delta)
-    value = as_noise(noise).displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
-    return _by_privacy("ECE", gamma, delta, value, "Theorem 3.1 by Lemmas 3.2 and 3.3")
-
-
-def batch_decision_loss_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
-    """Theorem 3.1 as stated, for (γ, δ)-private noise: 2·E|X| + 4(1 − exp(−γ·eps) + δ).
-
-    >>> from trustcal.noise import TruncatedLaplace
-    >>> print(batch_decision_loss_paper(TruncatedLaplace.paper(0.001), 0.001))
-    decision loss ≤ 0.264387 (Theorem 3.1)
-    """
-    gamma = as_noise(noise).privacy(delta)
-    value = 2 * noise.displacement().value + 4 * total_variation_paper(gamma, delta, eps).value
-    return _by_privacy("decision loss", gamma, delta, value, "Theorem 3.1")
-
-
-def batch_cdl_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
-    """Twice `batch_ece_paper`: CDL ≤ 2·ECE is what holds of Lemma 2.13.
-
-    >>> from trustcal.noise import TruncatedLaplace
-    >>> print(batch_cdl_paper(TruncatedLaplace.paper(0.001), 0.001))
-    CDL ≤ 0.439332 (Theorem 3.1 by Lemmas 3.2 and 3.3, and Lemma 2.13 corrected)
-    """
-    ece = batch_ece_paper(noise, eps, delta)
-    return Bound("CDL", 2 * ece.value, f"{ece.source}, and Lemma 2.13 corrected", ece.proved)
-
-
-def batch_laplace_paper(eps: float) -> Bound:
-    """Lemma 3.4, the constant behind its Θ(√eps): decision loss ≤ 6·√(2·eps) with the paper's Laplace noise.
-
-    >>> print(batch_laplace_paper(0.001))
-    decision loss ≤ 0.268328 (Lemma 3.4)
-    """
-    return Bound("decision loss", 6 * sqrt(2 * checked_eps(eps)), "Lemma 3.4", True)
-
-
 def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss") -> Bound:
     """c·√eps: what the best parameter of a family of noises guarantees, for every eps (Theorem 17).
+
+    Parameters
+    ----------
+    family : type
+        A class of noises, such as UniformNoise.
+    eps : float
+        Distance to calibration, in (0, 1].
+    target : str
+        The error to bound: "ece", "cdl" or "decision_loss".
+
+    Returns
+    -------
+    Bound
+        c·√eps, with the c of `family.per_root`.
 
     >>> from trustcal.noise import TruncatedLaplace, UniformNoise
     >>> print(batch_best(UniformNoise, 0.02))
@@ -117,6 +121,18 @@ def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss"
 def batch_ece_smcal(noise: Noise, smcal: float) -> Bound:
     """ECE after noise from the smooth calibration error, which is easier to know: E|X| + max(1, 2·L)·smCal.
 
+    Parameters
+    ----------
+    noise : Noise
+        E|X| and L are its displacement and its slope.
+    smcal : float
+        Smooth calibration error of the predictor before noise.
+
+    Returns
+    -------
+    Bound
+        Needs no distance to calibration.
+
     >>> from trustcal.noise import UniformNoise
     >>> print(batch_ece_smcal(UniformNoise(0.02), 0.0001))
     ECE ≤ 0.015 (Theorem 16)
@@ -128,6 +144,18 @@ def batch_ece_smcal(noise: Noise, smcal: float) -> Bound:
 def batch_cdl_smcal(noise: Noise, smcal: float) -> Bound:
     """CDL after noise from the smooth calibration error: K + 2·max(1, 2·L)·smCal.
 
+    Parameters
+    ----------
+    noise : Noise
+        K and L are its decision displacement and its slope.
+    smcal : float
+        Smooth calibration error, as `trustcal.smcal` measures it.
+
+    Returns
+    -------
+    Bound
+        The CDL after noise is at most this.
+
     >>> from trustcal.noise import UniformNoise
     >>> print(batch_cdl_smcal(UniformNoise(0.02), 0.0001))
     CDL ≤ 0.015 (Theorem 16)
@@ -138,6 +166,20 @@ def batch_cdl_smcal(noise: Noise, smcal: float) -> Bound:
 
 def batch_ece_split(noise: Noise, nearby_ece: float, nearby_distance: float) -> Bound:
     """The split bound: a predictor with ECE η at distance δ costs η + E|X| + 2·L·δ, so only δ is square-rooted.
+
+    Parameters
+    ----------
+    noise : Noise
+        E|X| and L are its displacement and its slope.
+    nearby_ece : float
+        η, the ECE of some predictor.
+    nearby_distance : float
+        δ, its distance to the given one.
+
+    Returns
+    -------
+    Bound
+        The ECE of the given predictor after noise is at most this.
 
     >>> from trustcal.noise import RandomRounding
     >>> print(batch_ece_split(RandomRounding.for_distance(0.0001, "ece"), 0.01, 0.0001))       # η + 2√δ
@@ -157,32 +199,21 @@ def smece_dtc(eps: float) -> Bound:
 
         smECE ≤ (eps + √(eps² + 4·√(2/π)·eps))/2 = 0.893·√eps + O(eps)
 
+    Parameters
+    ----------
+    eps : float
+        Distance of the predictor to calibration, in (0, 1].
+
+    Returns
+    -------
+    Bound
+        The SmoothECE is at most this.
+
     >>> print(smece_dtc(0.01))
     smECE ≤ 0.0944642 (Theorem 24)
     """
     distance = checked_eps(eps)
     return Bound("smECE", (distance + sqrt(distance**2 + 4 * sqrt(2 / pi) * distance)) / 2, "Theorem 24", True)
-
-
-def total_variation_paper(gamma: float, delta: float, eps: float) -> Bound:
-    """Lemma A.2: E TV(M(b), M(q)) ≤ 1 − exp(−γ·eps) + δ for (γ, δ)-private M and E|b − q| ≤ eps.
-
-    >>> print(total_variation_paper(20, 0, 0.01))
-    TV ≤ 0.181269 (Lemma A.2)
-    """
-    checked_number("gamma", gamma, 0, inf)
-    return Bound("TV", 1 - exp(-gamma * checked_eps(eps)) + checked_fraction("delta", delta), "Lemma A.2", True)
-
-
-def total_variation(gamma: float, delta: float, eps: float) -> Bound:
-    """Lemma A.2 sharpened: E TV(M(b), M(q)) ≤ δ + (1 − δ)·tanh(γ·eps/2); no smaller bound follows from (γ, δ).
-
-    >>> print(total_variation(20, 0, 0.01))
-    TV ≤ 0.099668 (Theorem 18, sharpening Lemma A.2)
-    """
-    checked_number("gamma", gamma, 0, inf)
-    value = checked_fraction("delta", delta) + (1 - delta) * tanh(gamma * checked_eps(eps) / 2)
-    return Bound("TV", value, "Theorem 18, sharpening Lemma A.2", True)
 
 
 def _smcal_cost(noise: Noise, smcal: float) -> float:
@@ -195,9 +226,3 @@ def _by_k(quantity: Quantity, noise: Noise, value: float, source: str) -> Bound:
 
 def _with_caveat(source: str, caveat: str) -> str:
     return f"{source}, {caveat}" if caveat else source
-
-
-def _by_privacy(quantity: Quantity, gamma: float, delta: float, value: float, source: str) -> Bound:
-    """γ is exact at δ = 0 and where it is 0; between, it comes from a numerical search."""
-    proved = delta == 0 or gamma == 0
-    return Bound(quantity, value, source if proved else f"{source}, with γ by a numerical search", proved)

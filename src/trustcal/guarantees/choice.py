@@ -8,14 +8,8 @@ from functools import partial
 from typing import Final, final
 
 from trustcal.checking import checked_choice, checked_eps
-from trustcal.guarantees.batch import (
-    batch_cdl,
-    batch_cdl_paper,
-    batch_decision_loss,
-    batch_decision_loss_paper,
-    batch_ece,
-    batch_ece_paper,
-)
+from trustcal.guarantees.batch import batch_cdl, batch_decision_loss, batch_ece
+from trustcal.guarantees.batch_paper import batch_cdl_paper, batch_decision_loss_paper, batch_ece_paper
 from trustcal.guarantees.bound import Bound
 from trustcal.guarantees.lower import lower_batch_decision_loss, lower_online_cdl, lower_online_ece
 from trustcal.guarantees.online import online_cdl, online_ece
@@ -76,8 +70,6 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
     -------
     tuple of NoiseChoice
 
-    Examples
-    --------
     >>> for choice in choices(0.0001, "cdl")[:2]:
     ...     print(choice.noise, choice.guarantee)
     UniformNoise(width=0.02) CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
@@ -98,9 +90,8 @@ def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None
     Returns
     -------
     NoiseChoice
+        The first of `choices` whose guarantee is proved.
 
-    Examples
-    --------
     >>> print(best_noise(0.0002))
     UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
 nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
@@ -135,8 +126,6 @@ def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horiz
     -------
     NoiseChoice
 
-    Examples
-    --------
     >>> noise_of_kind("laplace", 0.01, "ece").noise
     ClampedLaplace(scale=0.1)
     >>> print(noise_of_kind("paper", 0.01, "ece").guarantee)

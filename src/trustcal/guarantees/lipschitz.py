@@ -48,6 +48,16 @@ class LipschitzVerdict:
 def lipschitz_ece(dtc: float) -> Bound:
     """The discussion's case: ECE ≤ √(2·DTC) where the bias is 1-Lipschitz.
 
+    Parameters
+    ----------
+    dtc : float
+        Distance to calibration, in [0, 1].
+
+    Returns
+    -------
+    Bound
+        √(2·DTC).
+
     >>> print(lipschitz_ece(0.005))
     ECE ≤ 0.1 (Theorem 23, for 1-Lipschitz bias)
     """
@@ -56,6 +66,16 @@ def lipschitz_ece(dtc: float) -> Bound:
 
 def lipschitz_ece_smcal(smcal: float) -> Bound:
     """The same from the smooth calibration error: ECE ≤ √smCal where the bias is 1-Lipschitz.
+
+    Parameters
+    ----------
+    smcal : float
+        Smooth calibration error, in [0, 1].
+
+    Returns
+    -------
+    Bound
+        √smCal.
 
     >>> print(lipschitz_ece_smcal(0.01))
     ECE ≤ 0.1 (Theorem 23, for 1-Lipschitz bias)

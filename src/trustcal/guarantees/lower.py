@@ -20,6 +20,16 @@ PAPER_ONLINE_LIMIT = 1 - sqrt(3) / 2
 def lower_batch_decision_loss(eps: float) -> Bound:
     """Sharpening Theorem 3.5: (√(eps² + 2eps) − eps)/2 for eps ≤ 1/4, then 1/4; uniform noise attains √(eps/2).
 
+    Parameters
+    ----------
+    eps : float
+        How far from calibration predictors may be; beyond 1/4 the bound stays the same.
+
+    Returns
+    -------
+    Bound
+        Some predictor within eps loses as much, whatever is done to it without outcomes.
+
     >>> print(lower_batch_decision_loss(0.01))
     decision loss ≥ 0.0658872 (Theorem 20, sharpening Theorem 3.5)
     """
@@ -30,6 +40,16 @@ def lower_batch_decision_loss(eps: float) -> Bound:
 
 def lower_batch_decision_loss_paper(eps: float) -> Bound:
     """Theorem 3.5 as stated: √eps/2, for eps ≤ 1/4.
+
+    Parameters
+    ----------
+    eps : float
+        How far from calibration predictors may be, up to 1/4.
+
+    Returns
+    -------
+    Bound
+        √eps/2.
 
     >>> print(lower_batch_decision_loss_paper(0.01))
     decision loss ≥ 0.05 (Theorem 3.5)
@@ -42,6 +62,16 @@ def lower_per_prediction_cdl(eps: float) -> Bound:
 
     The value is the leading term: proved in the limit, at no particular eps.
 
+    Parameters
+    ----------
+    eps : float
+        How far from calibration predictors may be, up to 1/8.
+
+    Returns
+    -------
+    Bound
+        Marked as not proved: only the leading term.
+
     >>> print(lower_per_prediction_cdl(0.02))
     CDL ≥ 0.1 (Section 13 on Corollary 3.6, the leading term only; not proved)
     """
@@ -52,6 +82,16 @@ def lower_per_prediction_cdl(eps: float) -> Bound:
 def lower_per_prediction_ece(eps: float) -> Bound:
     """Corollary 3.6 with its constant: ECE ≥ √(2eps)·(1 − o(1)) for algorithms that see one prediction; a sketch.
 
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, at most 1/8.
+
+    Returns
+    -------
+    Bound
+        Marked as not proved: a sketch.
+
     >>> print(lower_per_prediction_ece(0.02))
     ECE ≥ 0.2 (Section 13 on Corollary 3.6, a sketch; not proved)
     """
@@ -61,6 +101,16 @@ def lower_per_prediction_ece(eps: float) -> Bound:
 
 def lower_online_ece_paper(eps: float) -> Bound:
     """Theorem 4.4 as stated for ECE: √eps/8 + eps/2, for eps ≤ 1 − √3/2: the game value of the paper's two sequences.
+
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, in (0, 1 − √3/2].
+
+    Returns
+    -------
+    Bound
+        √eps/8 + eps/2.
 
     >>> print(lower_online_ece_paper(0.01))
     ECE ≥ 0.0175 (Theorem 4.4)
@@ -74,6 +124,16 @@ def lower_online_cdl_paper(eps: float) -> Bound:
 
     False of the paper's two sequences (see `lower_online_cdl_game`), true with those of Theorem 21.
 
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, at most 1 − √3/2.
+
+    Returns
+    -------
+    Bound
+        The same number as for ECE.
+
     >>> print(lower_online_cdl_paper(0.01))
     CDL ≥ 0.0175 (Theorem 4.4, by the sequences of Theorem 21 instead of its own)
     """
@@ -84,6 +144,16 @@ def lower_online_cdl_paper(eps: float) -> Bound:
 
 def lower_online_cdl_step(eps: float) -> Bound:
     """What the paper's argument for CDL yields before its false last step: (√eps + 4eps)/(8 + 12√eps).
+
+    Parameters
+    ----------
+    eps : float
+        Distance of the two sequences to calibration, at most 1 − √3/2.
+
+    Returns
+    -------
+    Bound
+        Slightly less than `lower_online_cdl_game`.
 
     >>> print(lower_online_cdl_step(0.01))
     CDL ≥ 0.0152174 (Theorem 4.4, its last step corrected)
@@ -98,6 +168,16 @@ def lower_online_cdl_game(eps: float) -> Bound:
 
         v* = (√B − √A)/(2(√A + √B)),   A = 1/2 + s/2 − eps,   B = 1/2 + s + eps
 
+    Parameters
+    ----------
+    eps : float
+        Distance of both sequences to calibration, at most 1 − √3/2.
+
+    Returns
+    -------
+    Bound
+        The value v* of the game.
+
     >>> print(lower_online_cdl_game(0.01))
     CDL ≥ 0.0152315 (Theorem 22, correcting Theorem 4.4)
     """
@@ -111,6 +191,16 @@ def lower_online_cdl_game(eps: float) -> Bound:
 def lower_online_ece(eps: float) -> Bound:
     """Sharpening Theorem 4.4: (eps + √(eps² + 2eps))/4 for eps ≤ 1/12, then 1/8.
 
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration, in (0, 1]; larger than 1/12 counts as 1/12.
+
+    Returns
+    -------
+    Bound
+        For algorithms that see predictions one at a time.
+
     >>> print(lower_online_ece(0.01))
     ECE ≥ 0.0379436 (Theorem 21, sharpening Theorem 4.4)
     """
@@ -119,6 +209,16 @@ def lower_online_ece(eps: float) -> Bound:
 
 def lower_online_cdl(eps: float) -> Bound:
     """Correcting and sharpening Theorem 4.4: (eps + √(eps² + 2eps))/4 for eps ≤ 1/12, then 1/8.
+
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration of the rounds, in (0, 1].
+
+    Returns
+    -------
+    Bound
+        The same number as for ECE, by a corrected proof.
 
     >>> print(lower_online_cdl(1 / 12))
     CDL ≥ 0.125 (Theorem 21, correcting Theorem 4.4)
@@ -130,6 +230,16 @@ def lower_decision_maker(eps: float) -> Bound:
     """Corollary 4.5, corrected and sharpened: whoever decides at 1/2 regrets this much, however they post-process.
 
     The regret is that of payoffs 1 and 0, the umbrella's: (eps + √(eps² + 2eps))/4 for eps ≤ 1/12, then 1/8.
+
+    Parameters
+    ----------
+    eps : float
+        Distance to calibration of the rounds before post-processing, in (0, 1].
+
+    Returns
+    -------
+    Bound
+        Swap regret per round.
 
     >>> print(lower_decision_maker(0.01))
     swap regret ≥ 0.0379436 (Theorem 21, correcting Corollary 4.5)

@@ -10,7 +10,7 @@ from math import sqrt
 
 from trustcal.cells import ENDS, End, announcing_error, cells_for
 from trustcal.checking import checked_cells, checked_choice, checked_count, checked_eps
-from trustcal.guarantees.batch import total_variation_paper
+from trustcal.guarantees.batch_paper import total_variation_paper
 from trustcal.guarantees.bound import Bound
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
@@ -21,6 +21,24 @@ def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
 
     Cells answer with their left end, as in the paper, or with their middle, which halves 1/m; m = ⌈T^(1/3)⌉ unless
     given.  Random rounding needs no cells: E|X| + 2·L·eps + √((N + 1)/(2T)).
+
+    Parameters
+    ----------
+    noise : Noise
+        E|X| and L are its displacement and its slope.
+    eps : float
+        Distance to calibration of the T rounds, in (0, 1].
+    horizon : int
+        T, the number of rounds.
+    cells : int, optional
+        m; default ⌈T^(1/3)⌉.  Not for noise on a grid of its own.
+    end : str
+        What is announced for a cell: "left" or "middle".
+
+    Returns
+    -------
+    Bound
+        On average over the noise.
 
     >>> from trustcal.noise import UniformNoise
     >>> noise = UniformNoise.for_distance(0.0002, "ece")
@@ -40,6 +58,22 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     With middles 1/m in place of 2/m; for random rounding K + 2·L·eps + √((N + 1)/T).  For truncated noise, whose K is
     not proved, 2·E|X| stands for K.
 
+    Parameters
+    ----------
+    noise : Noise
+        K and L are its decision displacement and its slope.
+    eps : float
+        Distance to calibration of the sequence.
+    horizon : int
+        The number T of rounds.
+    cells, end
+        As in `online_ece`.
+
+    Returns
+    -------
+    Bound
+        In expectation over the noise.
+
     >>> from trustcal.noise import UniformNoise
     >>> print(online_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001, 10**6))
     CDL ≤ 0.0441421 (Theorem 19, correcting Corollary 4.2)
@@ -52,6 +86,22 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
 
 def online_ece_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0) -> Bound:
     """Theorem 4.1 as stated: E|X| + 4(1 − exp(−γ·eps) + δ) + 2·T^(−1/3).  It holds with m = ⌈T^(1/3)⌉ cells.
+
+    Parameters
+    ----------
+    noise : Noise
+        Must be (γ, δ)-differentially private for some γ.
+    eps : float
+        Distance to calibration, in (0, 1].
+    horizon : int
+        T.
+    delta : float
+        δ; with any other than 0 the bound is not proved.
+
+    Returns
+    -------
+    Bound
+        As stated in the paper.
 
     >>> from trustcal.noise import TruncatedLaplace
     >>> print(online_ece_paper(TruncatedLaplace.paper(0.001), 0.001, 10**6))
@@ -66,6 +116,18 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     """Corollary 4.2 as stated: 2·E|X| + 8(1 − exp(−γ·eps) + δ) + 2·T^(−1/3).
 
     False with ⌊T^(1/3)⌋ cells; with ⌈T^(1/3)⌉ neither proved nor refuted: twice Theorem 4.1 has 4·T^(−1/3).
+
+    Parameters
+    ----------
+    noise : Noise
+        Must be (γ, δ)-private for some γ.
+    eps, horizon, delta
+        As in `online_ece_paper`.
+
+    Returns
+    -------
+    Bound
+        Marked as not proved.
 
     >>> from trustcal.noise import TruncatedLaplace
     >>> online_cdl_paper(TruncatedLaplace.paper(0.001), 0.001, 10**6).proved

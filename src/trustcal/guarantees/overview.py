@@ -45,8 +45,6 @@ def bounds(eps: float, target: Target | None = None, horizon: int | None = None)
     BoundTable
         The choices of `choices(eps, target, horizon)`, and the paper's bound.  O(1).
 
-    Examples
-    --------
     >>> table = bounds(0.0002)
     >>> print(table.choices[0].guarantee, "|", table.paper)
     decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1) | decision loss ≤ 0.119205 (Theorem 3.1)
