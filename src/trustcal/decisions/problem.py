@@ -23,15 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import (
     as_numbers,
-    checked_actions,
-    checked_payoff,
-    checked_thresholds,
     refuse,
-    refuse_improper,
     refuse_other,
     refuse_unpaired,
     unit_numbers,
 )
+from trustcal.checking.payoffs import checked_actions, checked_payoff, checked_thresholds, refuse_improper
 from trustcal.decisions.envelope import upper_envelope
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
