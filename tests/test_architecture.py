@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -112,6 +113,10 @@ def test_a_module_is_one_idea(module: Path) -> None:
     assert len(module.read_text().splitlines()) <= 330
 
 
+VALIDATING = {"checking", "rows", "tally", "reading", "rewriting"}
+"""Arguments are validated in the first of these rooms, rows of data in the others."""
+
+
 def defined(kind: type[ast.AST]) -> list[tuple[str, Path]]:
     """The names of all classes or functions, at any depth, with their modules."""
     return [
@@ -125,6 +130,11 @@ def defined(kind: type[ast.AST]) -> list[tuple[str, Path]]:
 def test_no_two_classes_share_a_name() -> None:
     count = Counter(name for name, _ in defined(ast.ClassDef))
     assert not {name for name, times in count.items() if times > 1}
+
+
+def test_arguments_are_validated_in_one_room() -> None:
+    validators = [(name, module) for name, module in defined(ast.FunctionDef) if re.match("_?(checked|refuse)", name)]
+    assert not [(name, str(module)) for name, module in validators if room(module) not in VALIDATING]
 
 
 def loaded_after(code: str) -> set[str]:

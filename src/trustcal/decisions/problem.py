@@ -239,7 +239,16 @@ class DecisionProblem:
 
 
 def as_problem(problem: DecisionProblem) -> DecisionProblem:
-    """The argument itself; anything but a decision problem raises an error."""
+    """The argument itself; anything but a decision problem raises an error.
+
+    Parameters
+    ----------
+    problem : DecisionProblem; anything else raises an error
+
+    Returns
+    -------
+    DecisionProblem
+    """
     refuse_other(
         "problem", problem, DecisionProblem, "a DecisionProblem, such as umbrella() or DecisionProblem(payoff)"
     )

@@ -43,7 +43,18 @@ def soft_response(problem: DecisionProblem, p: ArrayLike, rate: float) -> NDArra
 
 
 def soft_value(problem: DecisionProblem, q: Predictor, rate: float) -> float:
-    """The expected payoff of the soft response to the predictions.  O(n·k)."""
+    """The expected payoff of the soft response to the predictions.  O(n·k).
+
+    Parameters
+    ----------
+    problem : DecisionProblem
+    q : Predictor
+    rate : float, at least 0
+
+    Returns
+    -------
+    float
+    """
     q = as_predictor(q)
     response = soft_response(problem, q.p, rate)
     return float(earned(response @ problem.payoff, q).sum())
@@ -53,6 +64,16 @@ def soft_regret(problem: DecisionProblem, q: Predictor, rate: float) -> float:
     """The loss of the soft response against the best action at each prediction value.  O(n·k).
 
     As the rate grows it tends to the swap regret, unless a prediction lies on a threshold.
+
+    Parameters
+    ----------
+    problem : DecisionProblem
+    q : Predictor
+    rate : float, at least 0
+
+    Returns
+    -------
+    float
     """
     q = as_predictor(q)
     best = earned(problem.payoff[problem.best_response(q.p_hat)], q).sum()

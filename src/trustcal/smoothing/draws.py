@@ -32,6 +32,18 @@ def perturb(
     With `ids` (integers or strings) and a `seed` the draw of a row depends on its prediction, its id and the seed only,
     so that scoring it again, in any order and company, repeats its value.  Equal ids share their randomness.
 
+    Parameters
+    ----------
+    y_prob : array-like, the predictions
+    noise : Noise
+    rng : Generator or seed, for draws that depend on the order of rows
+    ids : array-like of integers or strings, one id per row
+    seed : int, required with ids
+
+    Returns
+    -------
+    ndarray, one draw per prediction
+
     >>> from trustcal.noise import TruncatedLaplace
     >>> noise = TruncatedLaplace(0.1)
     >>> perturb([0.2, 0.7], noise, rng=1).round(3)

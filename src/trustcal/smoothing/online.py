@@ -30,6 +30,14 @@ class OnlineSmoother:
     After `RandomRounding` neither is needed.  The draw of round t depends on the seed, t and q only: the state is
     (seed, t), saved by `to_json`.  `rng` is the seed, a generator to draw it from, or None for a fresh one.
 
+    Parameters
+    ----------
+    noise : Noise
+    horizon : int, the number of predictions to come; the grid has ⌈horizon^(1/3)⌉ cells
+    cells : int, the number of cells; instead of a horizon
+    end : "left" or "middle", what is announced for a cell
+    rng : seed, Generator to draw one from, or None for a fresh one
+
     >>> from trustcal.noise import TruncatedLaplace
     >>> smoother = OnlineSmoother(TruncatedLaplace(0.1), horizon=1000, rng=7)
     >>> smoother.cells, smoother.transform_one(0.32), smoother.transform_many([0.32, 0.9])

@@ -50,6 +50,17 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
     answer is a `SmoothedPredictor`, except after `RandomRounding`, whose output is on a finite grid already.  `moved`
     is an upper bound here: the mean distance that the noise moves predictions, and a cell (or half of it) for the grid.
 
+    Parameters
+    ----------
+    q : Predictor
+    noise : Noise
+    cells : int, the number of cells of the grid; None for the distribution without a grid
+    end : "left" or "middle", what is announced for a cell
+
+    Returns
+    -------
+    Predictor on the grid, or SmoothedPredictor without one
+
     >>> from trustcal.noise import UniformNoise
     >>> q = Predictor([0.25, 0.75], [0.5, 0.5], [0.0, 0.5])
     >>> on_grid = smooth(q, UniformNoise(0.5), cells=4)

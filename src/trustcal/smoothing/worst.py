@@ -73,6 +73,16 @@ def worst_reference(q: Predictor, noise: Noise, eps: float) -> WorstReference:
     only of those on a grid.  So `value` is attained, a lower bound on the supremum; `upper` adds what other thresholds
     can gain, which is nothing for random rounding.  eps is stretched by 1e-8 of itself, for the solver.
 
+    Parameters
+    ----------
+    q : Predictor
+    noise : Noise
+    eps : float, the largest distance of the reference, in (0, 1]
+
+    Returns
+    -------
+    WorstReference
+
     >>> from trustcal.noise import RandomRounding
     >>> q = Predictor([0.25, 0.75], [0.5, 0.5], [0.25, 0.25])            # fair coins, and nobody says so
     >>> worst = worst_reference(q, RandomRounding(2), 0.25)
