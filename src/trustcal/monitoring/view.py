@@ -61,24 +61,16 @@ class WatchView(ABC):
     """Shows a watch while it runs.  `trustcal watch` passes one for the terminal; implement it to log or to notify."""
 
     @abstractmethod
-    def open(self, source: str) -> None:
-        """The watch begins."""
+    def open(self, source: str, rounds: int) -> None:
+        """The watch of this source begins, with this many rounds already counted."""
 
     @abstractmethod
     def rows_until_update(self, rounds: int) -> int:
-        """After how many more rows `fed` should be called, at the latest."""
+        """After how many more rows `update` should be called, at the latest."""
 
     @abstractmethod
-    def found(self, faults: FaultLog) -> None:
-        """All faults so far; called after every read."""
-
-    @abstractmethod
-    def fed(self, monitor: Monitor) -> None:
-        """The monitor has learnt more rows."""
-
-    @abstractmethod
-    def tick(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
-        """Time has passed, with or without rows."""
+    def update(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
+        """Called after every read, and while the stream is idle, with everything so far."""
 
     @abstractmethod
     def report(self, report: WatchReport) -> None:
@@ -93,20 +85,14 @@ class WatchView(ABC):
 class Silent(WatchView):
     """Shows nothing."""
 
-    def open(self, source: str) -> None:
+    def open(self, source: str, rounds: int) -> None:
         """Do nothing."""
 
     def rows_until_update(self, rounds: int) -> int:  # noqa: ARG002
         """No update is needed."""
         return 1 << 16
 
-    def found(self, faults: FaultLog) -> None:
-        """Do nothing."""
-
-    def fed(self, monitor: Monitor) -> None:
-        """Do nothing."""
-
-    def tick(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
+    def update(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
         """Do nothing."""
 
     def report(self, report: WatchReport) -> None:

@@ -91,7 +91,7 @@ def watch(
     shown, name = view or Silent(), "the standard input" if str(source) == "-" else str(source)
     watched = WatchState.begun(columns, checked_count("pending", pending), monitor or Monitor(), file)
     with closing(_opened(source, follow)) as chunks, _interrupts() as interrupted, closing(shown):
-        shown.open(name)
+        shown.open(name, watched.monitor.rounds)
         if watched.resumed is not None and (replay or str(source) != "-"):
             watched.lines.resume(chunks, watched.resumed, name)
         elif watched.resumed is not None:
@@ -122,12 +122,10 @@ def _followed(
     save_at = time.monotonic() + save_seconds
     while not interrupted.is_set():
         chunk = chunks.read(PATIENCE)
+        lines = watched.lines.last() if chunk == b"" else watched.lines.cut(chunk or b"")
+        _feed(watched, watched.pairs(lines), view)
         if chunk == b"":
-            _feed(watched, watched.pairs(watched.lines.last()), view)
             return True
-        if chunk is not None:
-            _feed(watched, watched.pairs(watched.lines.cut(chunk)), view)
-        view.tick(watched.monitor, watched.faults, len(watched.waiting))
         if time.monotonic() >= save_at:
             watched.save(file)
             save_at = time.monotonic() + save_seconds
@@ -136,12 +134,14 @@ def _followed(
 
 def _feed(watched: WatchState, pairs: list[Pair], view: WatchView) -> None:
     """Feed pairs, in steps after which the view may show something."""
-    view.found(watched.faults)
-    while pairs:
+    while True:
         step = view.rows_until_update(watched.monitor.rounds)
         now, pairs = pairs[:step], pairs[step:]
-        watched.monitor.learn_many([q for q, _ in now], [y for _, y in now])
-        view.fed(watched.monitor)
+        if now:
+            watched.monitor.learn_many([q for q, _ in now], [y for _, y in now])
+        view.update(watched.monitor, watched.faults, len(watched.waiting))
+        if not pairs:
+            return
 
 
 def _report(name: str, watched: WatchState, finished: bool) -> WatchReport:

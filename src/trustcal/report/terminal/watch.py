@@ -37,46 +37,46 @@ class TerminalView(WatchView):
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._source = ""
         self._next = 0.0
-        self._shown = -1
+        self._shown = 0
         self._trail: deque[float] = deque(maxlen=40)
         self._alarm_told = False
         self._faults_told = 0
 
-    def open(self, source: str) -> None:
+    def open(self, source: str, rounds: int) -> None:
         """Start the live page."""
         self._source = source
         if self._console.is_terminal:
+            self._shown = -1
             self._live.start()
+        else:
+            self._shown = rounds
 
     def close(self) -> None:
         """Remove the live page."""
         self._live.stop()
 
     def rows_until_update(self, rounds: int) -> int:
-        """The rest of `every` rows; in a terminal, `tick` updates the page."""
+        """The rest of `every` rows; in a terminal, time decides about the next page."""
         return 1 << 16 if self._console.is_terminal else self._every - rounds % self._every
 
-    def found(self, faults: FaultLog) -> None:
-        """Outside terminals, print the new faults among the first few of each kind."""
-        if not self._console.is_terminal:
-            for fault in faults.first[self._faults_told :]:
-                self._print(str(fault))
-        self._faults_told = len(faults.first)
-
-    def fed(self, monitor: Monitor) -> None:
-        """Outside terminals, print the alarm once, and a line every `every` rows."""
+    def update(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
+        """Draw the page again if anything has changed; outside terminals, print lines."""
         if self._console.is_terminal:
+            self._draw(monitor, faults, waiting)
             return
+        for fault in faults.first[self._faults_told :]:
+            self._print(str(fault))
+        self._faults_told = len(faults.first)
         if monitor.alarmed_at is not None and not self._alarm_told:
             self._alarm_told = True
             self._print(monitor.alarm.verdict(monitor.rounds))
-        if monitor.rounds % self._every == 0:
+        if monitor.rounds % self._every == 0 and monitor.rounds != self._shown:
+            self._shown = monitor.rounds
             self._print(str(monitor.current(draws=0)))
 
-    def tick(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
-        """In a terminal, update the page if anything has changed."""
+    def _draw(self, monitor: Monitor, faults: FaultLog, waiting: int) -> None:
         begin, seen = time.monotonic(), monitor.rounds + faults.total + waiting
-        if not self._console.is_terminal or begin < self._next or self._shown == seen:
+        if begin < self._next or self._shown == seen:
             return
         self._shown = seen
         snapshot = monitor.current() if monitor.rounds else None
