@@ -483,7 +483,7 @@ def test_best_noise(target: Target, eps: float) -> None:
         assert choice.guarantee.value <= other.value or not other.proved
     if eps <= 0.05:
         assert isinstance(choice.noise, UniformNoise)
-    assert "nobody can promise less than" in str(choice)
+    assert "no method can guarantee less than" in str(choice)
 
 
 def test_bounds_say_what_they_are() -> None:

@@ -1,4 +1,4 @@
-"""The noise to use when only the distance to calibration is known, its guarantee, and what nobody can beat."""
+"""The noise to use when only the distance to calibration is known, its guarantee, and what no method can beat."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ class NoiseChoice:
     lower: Bound
 
     def __str__(self) -> str:
-        return (
-            f"{self.noise}: {self.guarantee}; nobody can promise less than {self.lower.value:.6g} ({self.lower.source})"
-        )
+        least = f"{self.lower.value:.6g} ({self.lower.source})"
+        return f"{self.noise}: {self.guarantee}; no method can guarantee less than {least}"
 
 
 def choices(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> tuple[NoiseChoice, ...]:
@@ -94,7 +93,7 @@ def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None
 
     >>> print(best_noise(0.0002))
     UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
-nobody can promise less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
+no method can guarantee less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
     """
     # K, which has a caveat for truncated noise, is part of the batch guarantees for CDL and decision loss only.
     proved = [family for family in NOISES.values() if target == "ece" or horizon is not None or not family.caveat]

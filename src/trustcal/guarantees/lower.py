@@ -3,7 +3,7 @@
 Batch bounds allow algorithms that see all predictions at once; online ones those that answer each prediction knowing it
 and the earlier ones, hence also any that sees only the current one.  Each holds for predictors, or sequences, within
 eps of calibration.  The paper's are valid where it proves them; the sharper ones stay valid beyond the range of their
-construction, because whoever is within 1/4 (or 1/12) is also within any larger eps.
+construction, because a predictor within 1/4 (or 1/12) is also within any larger eps.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def lower_online_cdl(eps: float) -> Bound:
 
 
 def lower_decision_maker(eps: float) -> Bound:
-    """Corollary 4.5, corrected and sharpened: whoever decides at 1/2 regrets this much, however they post-process.
+    """Corollary 4.5, corrected and sharpened: a decision maker with threshold 1/2 regrets at least this much.
 
     The regret is that of payoffs 1 and 0, the umbrella's: (eps + √(eps² + 2eps))/4 for eps ≤ 1/12, then 1/8.
 

@@ -44,6 +44,11 @@ class GaussianNoise(Noise):
 class ClampedGaussian(GaussianNoise, ClampedNoise):
     """Gaussian noise clamped to [0, 1]: M(q) = clip(q + Y, 0, 1), Y normal of standard deviation `scale`.
 
+    Parameters
+    ----------
+    scale : float
+        The standard deviation of Y.
+
     >>> noise = ClampedGaussian.for_distance(1e-4)
     >>> round(noise.decision_displacement() + noise.tv_slope() * 1e-4, 7)       # its guarantee, 0.737·√eps
     0.0073653
@@ -108,6 +113,11 @@ class TruncatedGaussian(GaussianNoise, TruncatedNoise):
     """Gaussian noise of standard deviation `scale`, conditioned on [0, 1] (Lemmas 3.4 and A.4).
 
         density of M(q) at x = φ((x − q)/σ) / (σ·(Φ((1 − q)/σ) − Φ(−q/σ)))
+
+    Parameters
+    ----------
+    scale : float
+        σ, the standard deviation on the whole line.
 
     >>> noise = TruncatedGaussian(0.05)
     >>> round(float(noise.tv(0.1, 0.2)), 6), round(noise.tv_slope(), 6), round(noise.displacement().value, 6)

@@ -61,6 +61,11 @@ class LaplaceNoise(Noise):
 class ClampedLaplace(LaplaceNoise, ClampedNoise):
     """Laplace noise clamped to [0, 1]: M(q) = clip(q + Y, 0, 1), Y of density exp(−|y|/scale)/(2·scale).
 
+    Parameters
+    ----------
+    scale : float
+        The mean of |Y|.
+
     >>> noise = ClampedLaplace(0.25)
     >>> float(noise.cdf(0, 0)), noise.tv_slope(), noise.privacy()
     (0.5, 2.0, 4.0)
@@ -111,6 +116,11 @@ class TruncatedLaplace(LaplaceNoise, TruncatedNoise):
     """Laplace noise conditioned on [0, 1] (Lemma 3.4), with scale = −1/ln τ for the paper's rate τ.
 
         density of M(q) at x = exp(−|x − q|/s) / (s·(2 − exp(−q/s) − exp(−(1 − q)/s)))
+
+    Parameters
+    ----------
+    scale : float
+        s, the mean of |Y| on the whole line.
 
     >>> noise = TruncatedLaplace(0.1)
     >>> round(float(noise.density(0.2, 0.3)), 6), round(float(noise.tv(0.1, 0.2)), 6), noise.tv_slope(), noise.privacy()

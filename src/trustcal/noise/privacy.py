@@ -41,7 +41,7 @@ def best_gamma(noise: Noise, delta: float, *, pure: float, log_cdf: LogCdf) -> f
 
 
 def zero_or_none(noise: Noise, delta: float) -> float:
-    """γ(δ) where some prediction reaches values that another never takes: 0, or a refusal."""
+    """γ(δ) where some prediction reaches values that another never takes: 0; an error where no γ is large enough."""
     furthest = float(noise.tv(0.0, 1.0))
     if _probability(delta) < furthest:
         raise ValueError(

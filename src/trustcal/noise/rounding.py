@@ -22,6 +22,11 @@ class RandomRounding(Noise):
     the others.  For an integer E M(q) = q; otherwise this holds up to the last cell.  A real N makes the guarantee
     2√eps exact, which an integer can miss by a quarter.  The output needs no further cells: it is on a finite grid.
 
+    Parameters
+    ----------
+    cells : float
+        N, the number of cells of the grid.
+
     >>> noise = RandomRounding(4)
     >>> noise.atoms(0.3125)
     Atoms(at=array([0.25, 0.5 ]), mass=array([0.75, 0.25]))

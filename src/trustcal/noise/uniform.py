@@ -19,7 +19,13 @@ from trustcal.noise.mechanism import PerTarget, Target, optimal
 class UniformNoise(ClampedNoise):
     """Uniform noise clamped to [0, 1]: M(q) = clip(q + U, 0, 1), U uniform on [−width, width].
 
-    Minimax optimal for decision loss up to eps/2: it guarantees √(eps/2), and nobody can beat (√(eps² + 2eps) − eps)/2.
+    Minimax optimal for decision loss up to eps/2: it guarantees √(eps/2), and no method can guarantee less than
+    (√(eps² + 2eps) − eps)/2.
+
+    Parameters
+    ----------
+    width : float
+        Half the length of the interval from which U is drawn.
 
     >>> noise = UniformNoise(0.25)
     >>> float(noise.cdf(0, 0.125)), float(noise.tv(0.4, 0.5)), noise.decision_displacement()

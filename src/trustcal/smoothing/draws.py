@@ -27,10 +27,27 @@ def perturb(
     ids: ArrayLike | None = None,
     seed: int | None = None,
 ) -> FloatArray:
-    """One draw of M(q) for each prediction (the algorithm of Section 3): arrays in, arrays out.
+    """Draw M(q) once for each prediction (the algorithm of Section 3).
 
-    With `ids` (integers or strings) and a `seed` the draw of a row depends on its prediction, its id and the seed only,
-    so that scoring it again, in any order and company, repeats its value.  Equal ids share their randomness.
+    With `ids` and a `seed` the draw of a row depends only on its prediction, its id and the seed, so scoring the row
+    again gives the same value, in any order and among any other rows.  Equal ids share their randomness.
+
+    Parameters
+    ----------
+    y_prob : array_like
+        Predictions in [0, 1].
+    noise : Noise
+    rng : numpy.random.Generator or int, optional
+        Generator or its seed, for draws that depend on the order of rows.
+    ids : array_like of int or str, optional
+        Row ids, as many as predictions; they need `seed`.
+    seed : int, optional
+        From 0 to 2**64 − 1, with `ids` only.
+
+    Returns
+    -------
+    ndarray
+        One noised prediction for each prediction.  O(n).
 
     Parameters
     ----------
@@ -52,8 +69,6 @@ def perturb(
     >>> b = perturb([0.7, 0.2], noise, ids=[4, 17], seed=1)
     >>> bool((a == b[::-1]).all())
     True
-
-    O(n).
     """
     as_noise(noise)
     if ids is None:
@@ -64,7 +79,7 @@ def perturb(
         return noise.sample(y_prob, rng)
     if seed is None or rng is not None:
         raise ValueError("draws by row id need seed= (an integer) and no rng=: they must not depend on a generator.")
-    prediction = checked_predictions(y_prob) + 0.0  # −0.0 is 0.0, whatever engine it came through
+    prediction = checked_predictions(y_prob) + 0.0  # some engines turn 0.0 into −0.0
     words = _words(np.asarray(ids))
     if words.shape != prediction.shape:
         raise ValueError(f"ids must pair up with y_prob, but their shapes are {words.shape} and {prediction.shape}.")

@@ -1,4 +1,4 @@
-"""The online algorithm: predictions made safe one at a time."""
+"""The online algorithm: noise for predictions that arrive one at a time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,24 @@ _STATE_VERSION = 1
 
 @final
 class OnlineSmoother:
-    """Predictions made safe one at a time (Section 4's algorithm, corrected; Theorem 4.1): no outcomes, ever.
+    """Noise for predictions that arrive one at a time (Section 4's algorithm, corrected; Theorem 4.1).
 
         draw p' ~ M(q);   i = min(⌊m·p'⌋, m − 1);   announce i/m, or (i + 1/2)/m with end="middle"
 
-    For `horizon` rounds m = ⌈horizon^(1/3)⌉, which the theorem's 2T^(−1/3) needs (⌊·⌋ is not enough); or give `cells`.
-    After `RandomRounding` neither is needed.  The draw of round t depends on the seed, t and q only: the state is
-    (seed, t), saved by `to_json`.  `rng` is the seed, a generator to draw it from, or None for a fresh one.
+    It needs no outcomes.  The draw of round t depends only on the seed, t and q: the state is (seed, t), saved by
+    `to_json`.  O(1) per prediction.
+
+    Parameters
+    ----------
+    noise : Noise
+    horizon : int, optional
+        The number T of rounds; then m = ⌈T^(1/3)⌉, which the theorem's 2T^(−1/3) needs (⌊·⌋ is not enough).
+    cells : int, optional
+        m itself, in place of `horizon`.  Noise on a grid of its own, such as `RandomRounding`, needs neither.
+    end : {"left", "middle"}
+        What is announced for a cell.
+    rng : numpy.random.Generator or int, optional
+        The seed, or a generator to draw it from; by default a fresh one.
 
     Parameters
     ----------
@@ -42,8 +53,6 @@ class OnlineSmoother:
     >>> smoother = OnlineSmoother(TruncatedLaplace(0.1), horizon=1000, rng=7)
     >>> smoother.cells, smoother.transform_one(0.32), smoother.transform_many([0.32, 0.9])
     (10, 0.3, array([0.3, 0.9]))
-
-    O(1) per prediction, no memory.
     """
 
     def __init__(
@@ -60,7 +69,7 @@ class OnlineSmoother:
         if horizon is not None and cells is not None:
             raise ValueError("give horizon= or cells=, not both: the horizon T means ⌈T^(1/3)⌉ cells.")
         if horizon is None and cells is None and noise.grid_size() is None:
-            raise ValueError("give horizon= (how many predictions will come) or cells=: the output must be on a grid.")
+            raise ValueError("give horizon= (the number of predictions) or cells=: the output must be on a grid.")
         self.cells: int | None = None if cells is None else checked_cells(cells)
         if horizon is not None:
             self.cells = cells_for(checked_count("horizon", horizon))
@@ -72,7 +81,7 @@ class OnlineSmoother:
         return f"OnlineSmoother({self.noise!r}, cells={self.cells}, end={self.end!r}, rounds={self.rounds})"
 
     def transform_one(self, q: float) -> float:
-        """The next prediction, made safe.  O(1)."""
+        """The next prediction with noise, on the grid.  O(1)."""
         return float(self.transform_many([q])[0])
 
     def transform_many(self, q: ArrayLike) -> FloatArray:

@@ -46,9 +46,21 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
 
         Pr[output in cell i, y] = Σ_k Pr[p[k], y]·Pr[M(p[k]) in cell i],   cell i = [i/cells, (i+1)/cells)
 
-    The last cell is closed; a cell is announced as its left end (the paper's choice) or its middle.  Without cells the
-    answer is a `SmoothedPredictor`, except after `RandomRounding`, whose output is on a finite grid already.  `moved`
-    is an upper bound here: the mean distance that the noise moves predictions, and a cell (or half of it) for the grid.
+    Parameters
+    ----------
+    q : Predictor
+    noise : Noise
+    cells : int, optional
+        The number of cells [i/cells, (i+1)/cells), the last one closed.
+    end : {"left", "middle"}
+        What is announced for a cell: its left end, as in the paper, or its middle.
+
+    Returns
+    -------
+    Predictor or SmoothedPredictor
+        A `SmoothedPredictor` if `cells` is not given, unless the noise has a finite grid of its own.  `moved` of a
+        `Predictor` is an upper bound: the mean displacement by the noise, and a cell (or half of it) for the grid.
+        O(n + cells) for Laplace and uniform noise, after a merge; O(n + cells/scale) at most for Gaussian noise.
 
     Parameters
     ----------
@@ -66,8 +78,6 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
     >>> on_grid = smooth(q, UniformNoise(0.5), cells=4)
     >>> on_grid.p, on_grid.mass, on_grid.positive
     (array([0.  , 0.25, 0.5 , 0.75]), array([0.25, 0.25, 0.25, 0.25]), array([0.   , 0.125, 0.125, 0.25 ]))
-
-    O(n + cells) for Laplace and uniform noise, after a merge; O(n + cells/scale) at most for Gaussian noise.
     """
     q = as_predictor(q)
     as_noise(noise)

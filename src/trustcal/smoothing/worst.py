@@ -37,7 +37,7 @@ _MOST_THRESHOLDS = 128
 _CLOSE = 2e-3
 """The search over scores ends when what is left can gain at most this share more."""
 _POLISH = 65
-"""At the end each threshold is moved among so many places between its neighbours."""
+"""At the end each threshold is moved among this many places between its neighbours."""
 
 Score = tuple[FloatArray, FloatArray]
 """Thresholds, and what is at stake at each."""
@@ -46,8 +46,7 @@ Score = tuple[FloatArray, FloatArray]
 @final
 @dataclass(frozen=True, eq=False)
 class WorstReference:
-    """A calibrated reference and a decision maker who loses `value` to it, and a proof that nobody loses more than
-    `upper`."""
+    """A calibrated reference and a decision maker who loses `value` to it; none loses more than `upper`."""
 
     value: float
     upper: float
@@ -68,6 +67,21 @@ class WorstReference:
 def worst_reference(q: Predictor, noise: Noise, eps: float) -> WorstReference:
     """The decision loss of M(q) against the worst calibrated reference within eps (what Theorem 3.1 bounds).
 
+    Parameters
+    ----------
+    q : Predictor
+        With at most 12 prediction values.
+    noise : Noise
+    eps : float
+        At least the distance to calibration of q, at most 1.
+
+    Returns
+    -------
+    WorstReference
+        By some 20 to 200 linear programs in 2n·(n + 5) unknowns, a few milliseconds each.
+
+    Notes
+    -----
     Thresholds are 0, 1/2, 1, the predictions, some quantiles of each noised prediction, and middles of gaps, up to 128
     or so, until what lies between them matters little.  For each score on them the reference is the best of all, not
     only of those on a grid.  So `value` is attained, a lower bound on the supremum; `upper` adds what other thresholds
@@ -84,12 +98,10 @@ def worst_reference(q: Predictor, noise: Noise, eps: float) -> WorstReference:
     WorstReference
 
     >>> from trustcal.noise import RandomRounding
-    >>> q = Predictor([0.25, 0.75], [0.5, 0.5], [0.25, 0.25])            # fair coins, and nobody says so
+    >>> q = Predictor([0.25, 0.75], [0.5, 0.5], [0.25, 0.25])            # two fair coins
     >>> worst = worst_reference(q, RandomRounding(2), 0.25)
     >>> round(worst.value, 6), round(worst.upper, 6), worst.thresholds
     (0.333333, 0.333333, array([0.5]))
-
-    Some 20 to 200 linear programs in 2n·(n + 5) unknowns, a few milliseconds each; for up to 12 values.
     """
     checked_eps(eps)
     if len(q) > _MOST_VALUES:
