@@ -361,6 +361,7 @@ def test_the_rain_table() -> None:
 # Recommendations
 
 
+@pytest.mark.slow
 def test_calibrated_predictions_are_left_alone() -> None:
     advice = Counter(compare(*drawn(1500, seed), rng=seed, folds=3).recommended for seed in range(10))
     assert advice["none"] >= 9

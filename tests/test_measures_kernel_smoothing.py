@@ -172,7 +172,9 @@ def test_large_sample_against_the_definition() -> None:
     assert value == pytest.approx(direct(*bias(q), value, per_sigma=8), rel=0, abs=1e-9)
 
 
-@pytest.mark.parametrize("off", [1e-2, 1e-3, 1e-4, 1e-6])
+@pytest.mark.parametrize(
+    "off", [1e-2, pytest.param(1e-3, marks=pytest.mark.slow), pytest.param(1e-4, marks=pytest.mark.slow), 1e-6]
+)
 def test_bandwidths_about_the_spacing_of_values(off: float) -> None:
     rng = np.random.default_rng(6)
     x, c = bias(law(np.sort(rng.random(300)), rng, off))
