@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -135,6 +139,42 @@ def test_no_two_classes_share_a_name() -> None:
 def test_arguments_are_validated_in_one_room() -> None:
     validators = [(name, module) for name, module in defined(ast.FunctionDef) if re.match("_?(checked|refuse)", name)]
     assert not [(name, str(module)) for name, module in validators if room(module) not in VALIDATING]
+
+
+def public() -> dict[str, Any]:
+    """The functions and classes that the package and its rooms export, by qualified name."""
+    rooms = [import_module(f"trustcal.{name}") for name in ROOMS]
+    things = [getattr(home, name) for home in (trustcal, *rooms) for name in getattr(home, "__all__", ())]
+    kept = [thing for thing in things if inspect.isfunction(thing) or inspect.isclass(thing)]
+    return {f"{thing.__module__}.{thing.__qualname__}": thing for thing in kept}
+
+
+@pytest.mark.parametrize("thing", public().values(), ids=public().keys())
+def test_public_names_have_numpydoc_sections(thing: Any) -> None:
+    """Fields of dataclasses are documented one by one, below the field."""
+    text = inspect.getdoc(thing) or ""
+    assert text
+    if inspect.isfunction(thing):
+        signature = inspect.signature(thing)
+        assert not signature.parameters or "Parameters\n----------\n" in text
+        assert signature.return_annotation in ("None", None) or "Returns\n-------\n" in text
+    elif "__init__" in vars(thing) and not is_dataclass(thing):
+        assert len(inspect.signature(thing).parameters) == 0 or "Parameters\n----------\n" in text
+
+
+KINDS = {"noise", "measure", "engine", "recalibrator", "forecaster", "theorem", "picture", "command-line option"}
+
+
+def test_what_to_touch_is_true() -> None:
+    """The newcomer's table in ARCHITECTURE.md: every kind of addition, at most three files, all of which exist."""
+    text = (PACKAGE.parents[1] / "ARCHITECTURE.md").read_text().split("## To add something")[1]
+    rows = re.findall(r"^\| an? ([^|]+) \| ([^|]+) \|", text, flags=re.MULTILINE)
+    assert {kind for kind, _ in rows} == KINDS
+    for kind, files in rows:
+        named = re.findall(r"`([^`]+)`", files)
+        assert 1 <= len(named) <= 3, kind
+        for file in named:
+            assert (PACKAGE / file).exists() or (PACKAGE.parents[1] / file).exists(), f"{kind}: {file}"
 
 
 def loaded_after(code: str) -> set[str]:

@@ -104,6 +104,10 @@ no method can guarantee less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
 def noise_kinds() -> tuple[str, ...]:
     """The names that `noise_of_kind` and the command line take.
 
+    Returns
+    -------
+    tuple of str
+
     >>> noise_kinds()
     ('best', 'uniform', 'laplace', 'gaussian', 'rounding', 'paper')
     """

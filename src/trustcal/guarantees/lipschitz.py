@@ -86,7 +86,15 @@ def lipschitz_ece_smcal(smcal: float) -> Bound:
 def bias_is_lipschitz(q: Predictor) -> LipschitzVerdict:
     """Is the bias p_hat − p of a predictor 1-Lipschitz in p?  Neighbours decide, since slopes average.
 
-    For rows rather than a known law, frequencies fluctuate: pool first, as in `bias_is_lipschitz(q.coarsen(30))`.
+    Frequencies of rows fluctuate: pool them first, as in `bias_is_lipschitz(q.coarsen(30))`.
+
+    Parameters
+    ----------
+    q : Predictor
+
+    Returns
+    -------
+    LipschitzVerdict
 
     >>> print(bias_is_lipschitz(Predictor([0.2, 0.5, 0.8], [0.25, 0.5, 0.25], [0.075, 0.25, 0.175])))
     The bias is 1-Lipschitz: ECE ≤ √(2·DTC) as it stands, and no post-processing is needed.

@@ -46,6 +46,16 @@ def evidence(
 ) -> Evidence:
     """Open a source: a `Predictor`; y_true with y_prob; or anything that `read` takes, with its options.
 
+    Parameters
+    ----------
+    source : Predictor, y_true, or a file or frame as for `read`
+    y_prob, sample_weight : array-like, in scikit-learn's order, where `source` is y_true
+    prediction, outcome, weight, by, positive, resolution, drop_invalid : options of `read`, for files and frames
+
+    Returns
+    -------
+    Evidence
+
     >>> from importlib.resources import files
     >>> evidence([0, 1], [0.25, 0.75]).predictor
     Predictor(2 values, 2 rows, base rate 0.5)

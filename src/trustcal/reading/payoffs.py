@@ -13,7 +13,16 @@ _RULE = "a payoff file is a CSV with the header action,0,1 and a row per action,
 
 
 def payoff_problem(payoff: DecisionProblem | str | os.PathLike[str] | None) -> DecisionProblem | None:
-    """The decision problem that a caller gave: itself, in a file, or none."""
+    """The decision problem that an argument names.
+
+    Parameters
+    ----------
+    payoff : DecisionProblem, the path of a file for `read_payoff`, or None
+
+    Returns
+    -------
+    DecisionProblem or None
+    """
     if isinstance(payoff, str | os.PathLike):
         return read_payoff(Path(payoff))
     return None if payoff is None else as_problem(payoff)

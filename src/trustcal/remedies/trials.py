@@ -82,7 +82,21 @@ def compare(
 def compared(
     found: Evidence, problem: DecisionProblem | None, folds: int = 5, rng: np.random.Generator | int = 0
 ) -> Comparison:
-    """The comparison on evidence that was opened before.  O(folds·n log n)."""
+    """The comparison on evidence that was opened before.
+
+    Parameters
+    ----------
+    found : Evidence
+    problem : DecisionProblem or None
+    folds : int, at least 2
+    rng : Generator or seed
+
+    Returns
+    -------
+    Comparison
+
+    O(folds·n log n).
+    """
     checked_count("folds", folds, least=2)
     q, random = found.predictor, generator(rng)
     if found.rows is None or q.effective_rows == q.rows:
