@@ -53,7 +53,7 @@ def rebuilt(kind: Any, value: Any, path: str, names: Mapping[str, type]) -> Any:
     if isinstance(kind, type) and isinstance(value, dict):
         if isabstract(kind):
             kind = next((one for one in _subclasses(kind) if one.__name__ == value.get(KIND)), kind)
-        if is_dataclass(kind):
+        if is_dataclass(kind) and not isabstract(kind):
             return _dataclass(kind, value, path, names)
     if kind is float and (value is None or type(value) in (int, float)):
         return inf if value is None else float(value)

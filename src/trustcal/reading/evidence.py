@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -32,19 +32,9 @@ class Evidence:
 
 
 def evidence(
-    source: Any,
-    y_prob: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    *,
-    prediction: str | None = None,
-    outcome: str | None = None,
-    weight: str | None = None,
-    by: str | Sequence[str] | None = None,
-    positive: Any = None,
-    resolution: float | None = None,
-    drop_invalid: bool = False,
+    source: Any, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **options: Any
 ) -> Evidence:
-    """Open a source: a `Predictor`; y_true with y_prob; or anything that `read` takes, with its options.
+    """Open a source: a `Predictor`; y_true with y_prob; or anything that `reading` takes, with its options.
 
     Parameters
     ----------
@@ -64,15 +54,14 @@ def evidence(
 
     O(n), and O(d log d) for d distinct predictions.
     """
-    columns = {"prediction": prediction, "outcome": outcome, "weight": weight, "by": by, "positive": positive}
     if y_prob is not None or isinstance(source, Predictor):
-        given = [name for name, value in columns.items() if value is not None]
+        given = [name for name, value in options.items() if value is not None and value is not False]
         if given:
             raise ValueError(f"{given[0]} is an option for files and frames, but the source is a predictor or arrays.")
         rows = None if sample_weight is None or y_prob is None else (source, y_prob, sample_weight)
         fetched = None if rows is None else lambda: rows
         return Evidence(as_predictor(source, y_prob, sample_weight), {}, None, fetched)
-    found = reading(source, resolution=resolution, drop_invalid=drop_invalid, **columns)
-    files = isinstance(source, str | os.PathLike | list | tuple)
-    fetch = partial(weighted_rows, source, found, positive) if files and weight is not None else None
+    found = reading(source, **options)
+    weighted = isinstance(source, str | os.PathLike | list | tuple) and options.get("weight") is not None
+    fetch = partial(weighted_rows, source, found, options.get("positive")) if weighted else None
     return Evidence(found.predictor, found.groups, found.provenance, fetch)
