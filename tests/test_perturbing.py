@@ -235,17 +235,6 @@ def test_relations_of_other_connections() -> None:
         perturb_frame(pd.DataFrame(TABLE), prediction="p", noise=noise, seed=1, connection=connection)
 
 
-def test_duckdb_without_pyarrow_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    relation = duckdb.sql("SELECT 0.5 AS p, 1 AS id")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ValueError, match="noise inside DuckDB needs the package pyarrow, which is not installed"):
-        perturb_frame(relation, prediction="p", noise=UniformNoise(0.1), seed=1, row_id="id")
-    frame = perturb_frame(
-        pl.DataFrame({"p": [0.5], "id": ["a"]}), prediction="p", noise=UniformNoise(0.1), seed=1, row_id="id"
-    )
-    assert frame["p_safe"].to_list() == perturb([0.5], UniformNoise(0.1), ids=["a"], seed=1).tolist()
-
-
 @pytest.mark.parametrize("end", ["", "duckdb.close()"])
 def test_the_default_connection_ends_quietly(end: str) -> None:
     """DuckDB reports functions that are still registered when Python ends, in sixty lines."""

@@ -83,7 +83,7 @@ def pandas_ids(column: Any, name: str) -> IdArray:
     if column.hasnans:
         raise _missing(name, int(column.isna().sum()))
     values = column.to_numpy()
-    return checked_ids(values if values.dtype.kind in "iu" else np.asarray(column.astype(object)), name)
+    return _integers_or_text(values if values.dtype.kind in "iu" else np.asarray(column.astype(object)), name)
 
 
 def polars_numbers(column: Any, name: str) -> FloatArray:
@@ -101,7 +101,7 @@ def polars_ids(column: Any, name: str) -> IdArray:
         raise _missing(name, column.null_count())
     if column.dtype.is_integer() and "128" not in str(column.dtype):  # numpy has 64 bits
         return np.asarray(column.to_numpy())
-    return checked_ids(np.array(column.to_list(), dtype=object), name)
+    return _integers_or_text(np.array(column.to_list(), dtype=object), name)
 
 
 def arrow_numbers(column: Any, name: str) -> FloatArray:
@@ -128,10 +128,10 @@ def arrow_ids(column: Any, name: str) -> IdArray:
         column = column.cast(column.type.value_type)
     if pa.types.is_integer(column.type):
         return _plain(column)
-    return checked_ids(np.array(column.to_pylist(), dtype=object), name)
+    return _integers_or_text(np.array(column.to_pylist(), dtype=object), name)
 
 
-def checked_ids(ids: IdArray, name: str) -> IdArray:
+def _integers_or_text(ids: IdArray, name: str) -> IdArray:
     """Validate row ids: integers or strings."""
     if ids.dtype.kind in "iu":
         return ids

@@ -21,7 +21,7 @@ from trustcal.reading.files import DELIMITERS, KINDS, Table, kind
 from trustcal.reading.request import Request
 from trustcal.reading.streams import packing
 from trustcal.rewriting.arrow import Roles, RowStream, open_rows, write_rows
-from trustcal.rewriting.engine_columns import REMEDY, arrow_ids, new_column
+from trustcal.rewriting.engine_columns import REMEDY, arrow_ids, arrow_numbers, new_column
 from trustcal.tally import Tally
 from trustcal.writing import atomically
 
@@ -175,6 +175,9 @@ class _Copying:
         """Predictions, NaN where there is none, and outcomes, 2 where there is none: by the SQL that reads files."""
         import pyarrow as pa
 
+        column = batch.column(self.stream.places["prediction"])
+        if self.roles.outcome is None and pa.types.is_floating(column.type):
+            return arrow_numbers(column, self.roles.prediction), None  # floats need no parsing
         names = self.roles.prediction, self.roles.outcome or self.roles.prediction
         places = [self.stream.places[role] for role in ("prediction", "outcome") if role in self.stream.places]
         called = tuple(f"c{index}" for index in range(len(places)))

@@ -107,7 +107,7 @@ def perturb_frame(
             return perturbed(frame, drawing, column)  # type: ignore[no-any-return]
     raise ValueError(
         f"frame must be a table of pandas, Polars, PyArrow, DuckDB, PySpark, Dask or Ibis, not {type(frame).__name__}. "
-        "For arrays use perturb, for files the command trustcal fix."
+        "For arrays use perturb, for files fix_file."
     )
 
 
@@ -170,7 +170,6 @@ def _pyarrow(frame: Any, drawing: Drawing, into: str) -> Any:
 def _duckdb(frame: Any, drawing: Drawing, into: str, connection: Any = None) -> Any:
     import duckdb
 
-    _require_pyarrow("DuckDB")
     p, i = _places(drawing, into, frame.columns, capitals=False)
     assert i is not None
     _check_sql_type(str(frame.types[p]), drawing.prediction, numbers=True)
@@ -195,7 +194,6 @@ def _duckdb(frame: Any, drawing: Drawing, into: str, connection: Any = None) -> 
 
 def _ibis(frame: Any, drawing: Drawing, into: str) -> Any:
     ibis = import_module("ibis")
-    _require_pyarrow("Ibis")
     _places(drawing, into, frame.columns, capitals=False)
     p, i = frame[drawing.prediction], frame[drawing.row_id]
     if not (p.type().is_numeric() or p.type().is_boolean()):
@@ -221,7 +219,6 @@ def _pyspark(frame: Any, drawing: Drawing, into: str) -> Any:
         StructType,
     )
 
-    _require_pyarrow("PySpark")
     fields = frame.schema.fields
     p, i = _places(drawing, into, [field.name for field in fields], capitals=False)
     assert i is not None
@@ -295,13 +292,6 @@ def _fresh(name: str, taken: Sequence[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _require_pyarrow(engine: str) -> None:
-    try:
-        import_module("pyarrow")
-    except ModuleNotFoundError:
-        raise ValueError(f"noise inside {engine} needs the package pyarrow, which is not installed.") from None
 
 
 _ENGINES: dict[tuple[str, str], tuple[str, bool, Callable[[Any, Drawing, str], Any]]] = {
