@@ -1,10 +1,10 @@
-"""What does noise inside an engine cost, beside reading and writing the same rows?
+"""The cost of noise inside an engine, compared with reading and writing the same rows.
 
 python -m benchmarks.noise_map                                  # or: --rows 8 for 10^8; --folder where there is room
 
-Rows (id, prediction, outcome) lie in a Parquet file.  Each line runs alone in a process of its own, so that the peak of
-memory is its own.  Ratios are of processor seconds, to DuckDB's scan of the two columns (for maps) or to its copy of
-the file (for copies).
+The rows (id, prediction, outcome) are in a Parquet file.  Each line runs in a process of its own, so that peak memory
+is its own.  Ratios compare CPU seconds with DuckDB's scan of the two columns (for maps) or its copy of the file (for
+copies).
 """
 
 from __future__ import annotations

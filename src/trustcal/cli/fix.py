@@ -23,9 +23,9 @@ def add_command(commands: Commands) -> None:
     fix = commands.add_parser(
         "fix",
         help="add noise that makes predictions safe to act on, without outcomes",
-        description="Copy a file with a new column: each prediction with noise added. The noise comes with a guarantee "
-        "on the decision loss that holds whatever the outcomes are. Other columns keep their values, and rows their "
-        "order.",
+        description="Copy a file with a new column: each prediction with noise added. Given the distance to\n"
+        "calibration, the noise guarantees how much acting on the new column can lose, in expectation.\n"
+        "Other columns keep their values, and rows their order.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -51,7 +51,7 @@ class RowStream:
     schema: Any
     """The Arrow schema of the columns to copy; of JSON objects that are copied whole, one column of text."""
     places: dict[str, int]
-    """The position in a batch of each column that is read.  It may lie behind the columns to copy."""
+    """The position in a batch of each column that is read.  It may come after the columns to copy."""
     new_place: int
     """The position of the new column among those to copy."""
     delimiter: str

@@ -251,6 +251,6 @@ def _target_kind(file: Path) -> str:
     if not suffixes or suffixes[-1] not in KINDS:
         raise ValueError(
             f"{file} cannot be written: its name must say CSV, TSV, JSON lines or Parquet, by one of "
-            f"{', '.join(KINDS)}; the first four also with .gz or .zst behind."
+            f"{', '.join(KINDS)}; the first four may be followed by .gz or .zst."
         )
     return suffixes[-1]
