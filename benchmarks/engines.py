@@ -3,10 +3,9 @@
 python -m benchmarks.engines                                    # or: --rows 8 for 10^8, --engines duckdb polars
 
 Each engine runs in a process of its own, which imports it, reads a small file once to warm up, and then the large one,
-up to ten times in ten seconds.  All engines take their turn three times, those that need over ten seconds once, and the
-least time of each kind counts, and the highest peak: a shared machine has slow minutes, which should meet all alike.
-CPU seconds and memory are those of that process and what it started (Spark's JVM included), as Linux tells them in
-/proc.  The goals: rounded predictions within 3 times the scan in DuckDB and Polars, continuous ones within twice a
+up to ten times in ten seconds.  All engines take turns three times, those that need over ten seconds once.  The least
+time of each kind counts, and the highest peak: a shared machine has slow minutes, which should affect all alike.  CPU
+seconds and memory are those of that process and its children (Spark's JVM included), from /proc.  The goals: rounded predictions within 3 times the scan in DuckDB and Polars, continuous ones within twice a
 packed sort in numpy.
 """
 
@@ -182,7 +181,7 @@ def compared(engines: list[str], small: str, large: str) -> dict[str, dict[str, 
 
 
 def measured(engine: str, small: str, large: str) -> dict[str, float]:
-    """What the engine's process tells; nothing where it failed, which it has said itself."""
+    """What the engine's process prints; nothing if it failed and said so itself."""
     command = [sys.executable, "-m", "benchmarks.engines", "--work", engine, small, large]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     return {} if done.returncode else json.loads(done.stdout.splitlines()[-1])

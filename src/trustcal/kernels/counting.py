@@ -1,6 +1,6 @@
 """Rows counted by prediction and outcome: in a table of values, on a grid, or along sorted words.
 
-Each takes rows as long as they are sound (a prediction in [0, 1], an outcome 0 or 1) and there is room, and says how
+Each takes rows as long as they are valid (a prediction in [0, 1], an outcome 0 or 1) and there is room, and returns how
 many it took.
 """
 
