@@ -5,8 +5,8 @@ python -m benchmarks.engines                                    # or: --rows 8 f
 Each engine runs in a process of its own, which imports it, reads a small file once to warm up, and then the large one,
 up to ten times in ten seconds.  All engines take turns three times, those that need over ten seconds once.  The least
 time of each kind counts, and the highest peak: a shared machine has slow minutes, which should affect all alike.  CPU
-seconds and memory are those of that process and its children (Spark's JVM included), from /proc.  The goals: rounded predictions within 3 times the scan in DuckDB and Polars, continuous ones within twice a
-packed sort in numpy.
+seconds and memory are those of that process and its children (Spark's JVM included), from /proc.  The goals: rounded
+predictions within 3 times the scan in DuckDB and Polars, continuous ones within twice a packed sort in numpy.
 """
 
 from __future__ import annotations

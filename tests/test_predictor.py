@@ -356,7 +356,7 @@ def test_cells_must_be_whole_and_positive(cells: Any) -> None:
 
 def test_other_bad_arguments() -> None:
     q = Predictor([0.5], [1], [0])
-    with pytest.raises(ValueError, match='"left" or "middle"'):
+    with pytest.raises(ValueError, match="end must be one of 'left', 'middle'"):
         q.on_grid(2, "right")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"into \[0, 1\]"):
         q.map(lambda p: p + 1)

@@ -1,13 +1,12 @@
-"""Predictor: the joint law of (prediction, outcome) on finitely many prediction values.
+"""Predictor: the joint distribution of (prediction, outcome) on finitely many prediction values.
 
-Everything else in trustcal takes a `Predictor` or makes one.  Ties, weights and validation are handled here and
-nowhere else.  The notation, used throughout the package:
+Everything else in trustcal takes a `Predictor` or makes one.  The notation, used throughout the package:
 
     y          the outcome, 0 or 1                                     (the paper's θ)
     p          a prediction value                                      p[i], strictly increasing
     mass       how often it is predicted                               mass[i] = Pr[p = p[i]]
     positive   how often it is predicted and the outcome is 1          positive[i] = Pr[p = p[i], y = 1]
-    p_hat      the posterior, what a prediction turns out to mean      p_hat[i] = Pr[y = 1 | p = p[i]]
+    p_hat      the posterior: the frequency of y = 1 given p           p_hat[i] = Pr[y = 1 | p = p[i]]
     mu         a decision threshold
     eps        a distance to calibration
 
@@ -33,6 +32,7 @@ from trustcal.checking import checked_cells, checked_choice, refuse, several
 from trustcal.laws import Law
 from trustcal.rows import checked_classes, checked_law, checked_rows, real_vector, run_starts, running_sum
 from trustcal.tally import Tally
+from trustcal.tally.counts import Counts, counted
 
 FloatArray = NDArray[np.float64]
 
@@ -40,30 +40,38 @@ FloatArray = NDArray[np.float64]
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Predictor:
-    """A predictor: the joint law of prediction and outcome (the paper's Section 2).
+    """A predictor: the joint distribution of prediction and outcome (the paper's Section 2).
 
-    The plain constructor takes a known law: `p` strictly increasing in [0, 1], masses that sum to 1 within 1e-9 and
-    0 <= positive <= mass.  Values of mass zero are left out.  Data become a predictor through `from_samples`.
+    The constructor takes a known distribution; `from_samples` and `trustcal.read` count rows.  Arrays are read-only.
 
+    Parameters
+    ----------
+    p : prediction values, strictly increasing in [0, 1]
+    mass : Pr[p = p[i]], with sum 1 within 1e-9; values of mass zero are left out
+    positive : Pr[p = p[i], y = 1], between 0 and mass
+    rows, effective_rows, moved : what is known about the rows behind it; see the attributes
+
+    Examples
+    --------
     >>> rain = Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
     >>> rain, len(rain)
     (Predictor(2 values, base rate 0.5), 2)
 
-    All arrays are read-only.  O(n).
+    O(n).
     """
 
     p: FloatArray
     mass: FloatArray
     positive: FloatArray
     rows: int | None
-    """How many rows of positive weight the law was counted from; None for a known law."""
+    """The number of rows of positive weight; None for a known distribution."""
     effective_rows: float | None
-    """Kish's effective number of rows, (Σw)²/Σw²: what the rows are worth once weights differ."""
+    """Kish's effective sample size, (Σw)²/Σw²; None for a known distribution."""
     moved: float
-    """How far, on average, the predictions were moved to make this predictor out of another: 0 for data and known laws.
+    """The mean distance by which predictions were moved to make this predictor from another; 0 if there is no other.
 
     The distance to calibration of the other is within `moved` of this one's, its smooth calibration error within twice
-    that (both are Lipschitz in the predictions); ECE and CDL may be anything.
+    that (both are Lipschitz in the predictions).  ECE and CDL have no such bound.
     """
 
     def __init__(
@@ -80,12 +88,19 @@ class Predictor:
 
     @classmethod
     def from_samples(cls, y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike | None = None) -> Predictor:
-        """The empirical law of rows (outcome, prediction), in scikit-learn's order of arguments.
+        """The empirical distribution of rows, in scikit-learn's order of arguments.
 
-        Takes any array-like and the series of pandas, Polars and Arrow.  Equal predictions are merged exactly, -0.0
-        counts as 0.0, and rows of weight zero are dropped.  Counts (with weights: exactly rounded sums) are divided
-        by their total once, so the same rows give the same bits in any order.
+        Equal predictions are merged, -0.0 is 0.0, and rows of weight zero are dropped.  Counts (with weights: correctly
+        rounded sums) are divided by their total once, so the same rows give the same bits in any order.
 
+        Parameters
+        ----------
+        y_true : outcomes, 0 or 1: any array-like, or a series of pandas, Polars or Arrow
+        y_prob : predictions in [0, 1]
+        sample_weight : weights, finite and not negative; omitted, every row counts 1
+
+        Examples
+        --------
         >>> Predictor.from_samples([True, False, True], [0.25, 0.25, 1], sample_weight=[1, 2, 1])
         Predictor(2 values, 3 rows, base rate 0.5)
 
@@ -98,10 +113,7 @@ class Predictor:
 
     @classmethod
     def from_tally(cls, tally: Tally) -> Predictor:
-        """The empirical distribution of the rows in a tally, which this ends; the tally must have at least one row.
-
-        Without weights its counts are a distribution as they are, and not validated again.  O(n).
-        """
+        """The empirical distribution of the rows in a tally, one or more; the tally is used up.  O(n)."""
         law = tally.law()
         arrays = (law.p, law.weight, law.positive)
         q = object.__new__(cls)
@@ -118,12 +130,18 @@ class Predictor:
         classes: Iterable[object] | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Predictor:
-        """A multiclass model seen as one predictor: of its own top label, or of one class against the rest.
+        """A multiclass model as one predictor: of its top label, or of one class against the rest.
 
-        `proba` has a column per class; `classes` names them (a scikit-learn model's `classes_`) and is 0, 1, 2, …
-        unless given.  With view="top" the prediction is the largest probability and the outcome whether that label
-        (the first, where several tie) is right; with view=label it is that class's probability and whether it came.
+        Parameters
+        ----------
+        y : the label of each row
+        proba : a table of probabilities with a column per class
+        view : "top" for the largest probability (the first, if several tie) and whether its label is right; or a class
+        classes : the labels of the columns, such as a scikit-learn model's `classes_`; 0, 1, 2, … unless given
+        sample_weight : weights, as in `from_samples`
 
+        Examples
+        --------
         >>> proba = [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3]]
         >>> Predictor.from_classes([0, 2], proba).p_hat                  # right at 0.7, wrong at 0.4
         array([0., 1.])
@@ -148,7 +166,7 @@ class Predictor:
         return f"Predictor({len(self)} values, {rows}base rate {self.base_rate:.6g})"
 
     def __eq__(self, other: object) -> bool:
-        """The same law, bit for bit; how many rows it was counted from does not matter."""
+        """The same distribution, bit for bit; the number of rows does not matter."""
         if not isinstance(other, Predictor):
             return NotImplemented
         return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in ("p", "mass", "positive"))
@@ -188,48 +206,49 @@ class Predictor:
 
     @cached_property
     def rows_per_value(self) -> float | None:
-        """How often the value of the median row is seen (in effective rows); None for a known law.
+        """How often the value of the median row occurs, in effective rows; None for a known distribution.
 
-        Where it is small, measures that condition on single values, ECE and CDL, show sampling noise: see `coarsen`.
+        If it is small, measures that condition on single values, ECE and CDL, show sampling noise: see `coarsen`.
         """
         if self.effective_rows is None:
             return None
-        order = np.argsort(self.mass)  # values by how often they are seen; the median row is half-way up the mass
+        order = np.argsort(self.mass)  # the median row is half-way up the mass
         half = int(np.searchsorted(np.cumsum(self.mass[order]), self.mass.sum() / 2))
         return round(float(self.mass[order[half]]) * self.effective_rows, 6)
 
     @property
     def sparse(self) -> bool:
-        """Whether values are too rare to have a frequency: that of the median row is seen fewer than 5 times."""
+        """Whether values are too rare to estimate frequencies: that of the median row occurs fewer than 5 times."""
         return self.rows_per_value is not None and self.rows_per_value < 5
 
     @property
     def suggested_cells(self) -> int:
-        """How many cells suit `coarsen`: about n^(1/3) for n (effective) rows; for a known law, one per value."""
+        """A number of bins for `coarsen`: about n^(1/3) for an effective sample size n; otherwise one per value."""
         return len(self) if self.effective_rows is None else max(1, round(self.effective_rows ** (1 / 3)))
 
     def map(self, f: Callable[[FloatArray], ArrayLike]) -> Predictor:
-        """The predictor that says f(p) where this one says p.  Values that f makes equal are merged.
+        """The predictor that says f(p) where this one says p; values that f makes equal are merged.  O(n log n).
 
         >>> Predictor([0.2, 0.4], [0.5, 0.5], [0, 0.5]).map(lambda p: 0 * p + 0.5)
         Predictor(1 values, base rate 0.5)
-
-        O(n log n).
         """
         image = np.asarray(f(self.p))
         if image.shape not in ((), self.p.shape):
             raise ValueError(f"f must map {len(self)} predictions to as many, but gave the shape {image.shape}.")
         image = real_vector(np.broadcast_to(image, self.p.shape), "f(p)")
         refuse(~((image >= 0) & (image <= 1)), image, "f must map predictions into [0, 1]")
-        return self._saying(image, self.mass, self.positive, float(np.abs(image - self.p) @ self.mass))
+        return self._with(counted(image, self.mass, self.positive), float(np.abs(image - self.p) @ self.mass))
 
     def on_grid(self, cells: int, end: End = "left") -> Predictor:
-        """Predictions rounded to a grid, as the paper's online algorithm does (Section 4, in its corrected form).
+        """Predictions rounded to a grid, as in the paper's online algorithm (Section 4, corrected).
 
-        Cell i = [i/cells, (i+1)/cells), the last one closed, is announced as i/cells (the paper's left end) or as
-        its middle (i+1/2)/cells, which moves no prediction by more than half a cell.  `moved` tells how far the
-        predictions went on average, and so how far the smooth measures can have gone.
+        Parameters
+        ----------
+        cells : the number of intervals [i/cells, (i+1)/cells), the last one closed
+        end : what is predicted in each: its left end i/cells, as in the paper, or its middle (i+1/2)/cells
 
+        Examples
+        --------
         >>> coarse = Predictor([0.25, 0.5, 1.0], [0.25, 0.25, 0.5], [0, 0, 0.5]).on_grid(2)
         >>> coarse.p, coarse.moved
         (array([0. , 0.5]), 0.3125)
@@ -240,11 +259,10 @@ class Predictor:
         return self.map(lambda p: announced(p, cells, end))
 
     def coarsen(self, cells: int) -> Predictor:
-        """Predictions pooled into at most `cells` cells of (nearly) equal mass, each at its mean prediction.
+        """Predictions pooled into at most `cells` bins of (nearly) equal mass, each at its mean prediction.
 
-        A calibrated predictor stays calibrated, and a frequency becomes visible where single values are too rare to
-        have one.  ECE and CDL of the coarse predictor are other quantities than those of this one, neither larger
-        nor smaller in general: always name the number of cells with them.  Single values are never split.
+        A calibrated predictor stays calibrated.  ECE and CDL of the pooled predictor are other quantities than those
+        of this one, neither larger nor smaller in general: always report the number of bins.  Values are never split.
 
         >>> Predictor.from_samples([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8]).coarsen(2).p
         array([0.2, 0.7])
@@ -252,55 +270,38 @@ class Predictor:
         O(n).
         """
         cells = checked_cells(cells)
-        middle = np.cumsum(self.mass) - self.mass / 2  # a value belongs to the cell that holds its median row
+        middle = np.cumsum(self.mass) - self.mass / 2  # a value belongs to the bin of its median row
         cell = np.minimum(np.floor(middle * cells), cells - 1)
         starts = run_starts(cell)
-        mass = np.add.reduceat(self.mass, starts)
+        mass, positive = np.add.reduceat(self.mass, starts), np.add.reduceat(self.positive, starts)
         mean = np.add.reduceat(self.p * self.mass, starts) / mass
         sizes = np.diff(starts, append=len(self))
         mean = np.clip(mean, self.p[starts], self.p[starts + sizes - 1])
-        moved = float((np.abs(np.repeat(mean, sizes) - self.p) * self.mass).sum())  # @ would wake up BLAS's threads
-        return self._pooled(mean, self.mass, self.positive, starts, moved)
+        moved = float((np.abs(np.repeat(mean, sizes) - self.p) * self.mass).sum())  # @ would start the threads of BLAS
+        return self._with(Counts(mean, mass, positive), moved)
 
     def calibrated(self) -> Predictor:
-        """The predictor that says p_hat where this one says p: calibrated, and as informative.
+        """The predictor that says p_hat where this one says p: calibrated, and equally informative.
 
         >>> Predictor([0.2, 0.7], [0.5, 0.5], [0.25, 0.5]).calibrated().p
         array([0.5, 1. ])
 
         O(n log n).
         """
-        # Continuous predictions are nearly all seen with one outcome only, and these need no sorting.
+        # Nearly all continuous predictions occur with one outcome only, and these need no sorting.
         never, always = self.positive == 0, self.positive == self.mass
         mixed = ~(never | always)
         mass, positive = self.mass[mixed], self.positive[mixed]
         certain = float((self.mass * always).sum())
-        return self._saying(
-            np.concatenate([[0.0], positive / mass, [1.0]]),
-            np.concatenate([[(self.mass * never).sum()], mass, [certain]]),
-            np.concatenate([[0.0], positive, [certain]]),
-            float(np.abs(self.bias).sum()),
-        )
+        p_hat = np.concatenate([[0.0], positive / mass, [1.0]])
+        mass = np.concatenate([[(self.mass * never).sum()], mass, [certain]])
+        positive = np.concatenate([[0.0], positive, [certain]])
+        return self._with(counted(p_hat, mass, positive), float(np.abs(self.bias).sum()))
 
-    def _saying(self, said: FloatArray, mass: FloatArray, positive: FloatArray, moved: float) -> Predictor:
-        """The predictor that says `said`, in any order and with ties, with these masses."""
-        order = np.argsort(said)
-        said = said[order]
-        starts = run_starts(said)
-        return self._pooled(said[starts], mass[order], positive[order], starts, moved)
-
-    def _pooled(
-        self, p: FloatArray, mass: FloatArray, positive: FloatArray, starts: NDArray[np.intp], moved: float
-    ) -> Predictor:
-        """The predictor that says p, once for each run of masses that begins at `starts`."""
-        return Predictor(
-            p,
-            np.add.reduceat(mass, starts),
-            np.add.reduceat(positive, starts),
-            rows=self.rows,
-            effective_rows=self.effective_rows,
-            moved=self.moved + moved,
-        )
+    def _with(self, law: Counts, moved: float) -> Predictor:
+        """A predictor of the same rows, whose predictions were moved this far on average."""
+        known = partial(Predictor, rows=self.rows, effective_rows=self.effective_rows, moved=self.moved + moved)
+        return known(law.p, law.weight, law.positive)
 
 
 def as_predictor(
