@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+
+from trustcal.kernels.blocks import blocks
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -75,16 +76,6 @@ def over_half(a: Point, b: Point) -> float:
     0.75
     """
     return (a[1] * (b[0] - 0.5) + b[1] * (0.5 - a[0])) / (b[0] - a[0])
-
-
-def blocks(n: int) -> Iterator[slice]:
-    """Slices small enough for the cache.
-
-    >>> list(blocks(20_000))
-    [slice(0, 16384, None), slice(16384, 20000, None)]
-    """
-    size = 1 << 14
-    return (slice(first, min(first + size, n)) for first in range(0, n, size))
 
 
 def _touched(mu: FloatArray, loss: FloatArray, slope: float, others: list[Point]) -> Point:

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import unit_numbers
 from trustcal.decisions import DecisionProblem
-from trustcal.decisions.envelope import blocks, bridge, over_half
+from trustcal.decisions.envelope import bridge, over_half
+from trustcal.kernels.blocks import blocks
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]

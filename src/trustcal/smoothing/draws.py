@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_predictions, checked_seed
+from trustcal.kernels.blocks import blocks
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
 
@@ -120,11 +121,6 @@ def _fits(name: str | int) -> bool:
 
 def _digest(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
-
-
-def blocks(n: int) -> list[slice]:
-    """Slices that stay in cache."""
-    return [slice(first, min(first + 16384, n)) for first in range(0, n, 16384)]
 
 
 def seed_from(rng: np.random.Generator | int | None) -> int:

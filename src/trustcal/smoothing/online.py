@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.cells import ENDS, End, announced, cells_for
 from trustcal.checking import checked_cells, checked_choice, checked_count, checked_predictions, checked_seed
+from trustcal.kernels.blocks import blocks
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
 from trustcal.noise.table import described, revived
-from trustcal.smoothing.draws import blocks, seed_from, uniforms
+from trustcal.smoothing.draws import seed_from, uniforms
 from trustcal.states import damage_refused, loaded, saved
 
 FloatArray = NDArray[np.float64]
