@@ -147,7 +147,7 @@ def test_frames_come_out_as_frames(rows: tuple[FloatArray, NDArray[np.bool_]]) -
         (NoiseSmoother(), [[0.5], [1.5]], [0, 1], r"the first is row 1 \(from 0\) with 1.5"),
         (NoiseSmoother(), [[0.5], [0.5]], [0, 2], "outcomes must be 0 or 1"),
         (NoiseSmoother(), [[np.nan], [0.5]], [0, 1], "contains NaN"),
-        (NoiseSmoother(noise="pink"), [[0.5], [0.5]], [0, 1], "noise must be one of 'uniform'"),
+        (NoiseSmoother(noise="pink"), [[0.5], [0.5]], [0, 1], "noise must be one of 'best', 'uniform'"),
         (NoiseSmoother(target="brier"), [[0.5], [0.5]], [0, 1], "target must be one of"),  # type: ignore[arg-type]
         (NoiseSmoother(eps=0.0), [[0.5], [0.5]], None, "eps must be a distance to calibration"),
         (NoiseSmoother(confidence=1.0), [[0.5], [0.5]], [0, 1], "confidence"),
