@@ -30,6 +30,7 @@ class SmoothedForecaster(Forecaster):
     Examples
     --------
     >>> from trustcal.forecasters import ElementaryPredictor
+    >>> from trustcal.noise import RandomRounding
     >>> base = ElementaryPredictor(10**6)
     >>> eps = base.guarantee(10**6)[0].value
     >>> safe = SmoothedForecaster(base, OnlineSmoother(RandomRounding.for_distance(eps, "ece"), rng=1))
