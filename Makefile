@@ -20,8 +20,8 @@ test-slow: .venv/installed-dev
 	$(BIN)/pytest --numprocesses=auto --dist=loadgroup -m "slow or hypothesis" --hypothesis-profile=full
 
 # The lines that `make test` runs: the total, and the modules below 90 %.
-coverage: .venv/installed-dev
-	$(BIN)/pytest --numprocesses=auto --dist=loadfile -m "not slow" --quiet --no-header -r fE --cov --cov-report=
+coverage:
+	$(MAKE) test PYTEST_ADDOPTS='--cov --cov-report='
 	$(BIN)/coverage report | awk 'NR < 3 || /^TOTAL/ || $$NF + 0 < 90'
 
 lint: .venv/installed-dev
