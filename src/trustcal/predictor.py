@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.cells import ENDS, End, announced
 from trustcal.checking import checked_cells, checked_choice, refuse, several
+from trustcal.kernels.minorant import isotonic_fit
 from trustcal.laws import Law
 from trustcal.rows import checked_classes, checked_law, checked_rows, real_vector, run_starts, running_sum
 from trustcal.tally import Tally
@@ -51,8 +52,6 @@ class Predictor:
     positive : Pr[p = p[i], y = 1], between 0 and mass
     rows, effective_rows, moved : what is known about the rows behind it; see the attributes
 
-    Examples
-    --------
     >>> rain = Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
     >>> rain, len(rain)
     (Predictor(2 values, base rate 0.5), 2)
@@ -99,8 +98,6 @@ class Predictor:
         y_prob : predictions in [0, 1]
         sample_weight : weights, finite and not negative; omitted, every row counts 1
 
-        Examples
-        --------
         >>> Predictor.from_samples([True, False, True], [0.25, 0.25, 1], sample_weight=[1, 2, 1])
         Predictor(2 values, 3 rows, base rate 0.5)
 
@@ -140,8 +137,6 @@ class Predictor:
         classes : the labels of the columns, such as a scikit-learn model's `classes_`; 0, 1, 2, … unless given
         sample_weight : weights, as in `from_samples`
 
-        Examples
-        --------
         >>> proba = [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3]]
         >>> Predictor.from_classes([0, 2], proba).p_hat                  # right at 0.7, wrong at 0.4
         array([0., 1.])
@@ -184,8 +179,7 @@ class Predictor:
     @cached_property
     def bias(self) -> FloatArray:
         """E[(p − y); p = p[i]] = mass[i]·(p[i] − p_hat[i]): positive where predictions are too high."""
-        bias: FloatArray = self.p * self.mass
-        bias -= self.positive
+        bias: FloatArray = self.p * self.mass - self.positive
         bias.flags.writeable = False
         return bias
 
@@ -247,8 +241,6 @@ class Predictor:
         cells : the number of intervals [i/cells, (i+1)/cells), the last one closed
         end : what is predicted in each: its left end i/cells, as in the paper, or its middle (i+1/2)/cells
 
-        Examples
-        --------
         >>> coarse = Predictor([0.25, 0.5, 1.0], [0.25, 0.25, 0.5], [0, 0, 0.5]).on_grid(2)
         >>> coarse.p, coarse.moved
         (array([0. , 0.5]), 0.3125)
@@ -297,6 +289,22 @@ class Predictor:
         mass = np.concatenate([[(self.mass * never).sum()], mass, [certain]])
         positive = np.concatenate([[0.0], positive, [certain]])
         return self._with(counted(p_hat, mass, positive), float(np.abs(self.bias).sum()))
+
+    @cached_property
+    def fitted(self) -> FloatArray:
+        """The isotonic regression of p_hat on p, at each prediction value: nondecreasing.  O(n)."""
+        return isotonic_fit(self.mass, self.positive)
+
+    def isotonic(self) -> Predictor:
+        """The calibrated predictor that keeps the ranking: it says `fitted` where this one says p (Theorem 29).  O(n).
+
+        >>> Predictor([0.2, 0.4, 0.6], [0.25, 0.25, 0.5], [0.25, 0.0, 0.5]).isotonic().p
+        array([0.5, 1. ])
+        """
+        starts = run_starts(self.fitted)
+        mass, positive = (np.add.reduceat(sums, starts) for sums in (self.mass, self.positive))
+        moved = float((np.abs(self.fitted - self.p) * self.mass).sum())
+        return self._with(Counts(self.fitted[starts], mass, positive), moved)
 
     def _with(self, law: Counts, moved: float) -> Predictor:
         """A predictor of the same rows, whose predictions were moved this far on average."""

@@ -30,6 +30,7 @@ from trustcal.checking import (
 )
 from trustcal.checking.payoffs import checked_actions, checked_payoff, checked_thresholds, refuse_improper
 from trustcal.decisions.envelope import upper_envelope
+from trustcal.decisions.recommendations import Recommendation, Ties, recommended
 from trustcal.laws import Law
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.rows import real_vector
@@ -236,6 +237,59 @@ class DecisionProblem:
         # Within rounding of a threshold both actions are equally good: not a swap.
         gain[gain <= 8 * np.finfo(float).eps * np.abs(payoff[self.responses]).max() * q.mass] = 0.0
         return Swaps(q.p, taken, np.where(gain > 0, better, taken), gain)
+
+    def action_regret(self, q: Predictor, ties: Ties = "worst") -> float:
+        """What a decision maker loses who sees only the recommended action (swap regret in the space of actions).
+
+            Σ_a max_a' E[U(a', y) − U(a, y); a is recommended]
+
+        At most the swap regret, and estimable from rows without bins.
+
+        Parameters
+        ----------
+        q : Predictor
+            The predictor that is believed.
+        ties : "worst" or "lower"
+            Where a prediction that equals a threshold goes: to the side that regrets more, or to the lower action.
+
+        Returns
+        -------
+        float
+            In the units of the payoffs.
+
+        Examples
+        --------
+        >>> umbrella().action_regret(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.125]))
+        0.25
+
+        O(n + k) for k actions.
+        """
+        return float(sum(one.gain for one in self.recommendations(q, ties)))
+
+    def recommendations(self, q: Predictor, ties: Ties = "worst") -> tuple[Recommendation, ...]:
+        """Action by action: how often it is recommended, what it promises and earns, and what would be better.
+
+        Parameters
+        ----------
+        q : Predictor
+            The predictor that is believed.
+        ties : "worst" or "lower"
+            As in `action_regret`.
+
+        Returns
+        -------
+        tuple of Recommendation
+            One for each action, in the order of `actions`.
+
+        Examples
+        --------
+        >>> leave, take = umbrella().recommendations(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.125]))
+        >>> take.promised, take.earned, take.better, take.gain
+        (0.375, 0.125, 'leave it', 0.25)
+
+        O(n + k) for k actions.
+        """
+        return recommended(self, as_predictor(q), ties)
 
 
 def as_problem(problem: DecisionProblem) -> DecisionProblem:

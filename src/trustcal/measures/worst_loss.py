@@ -26,6 +26,7 @@ from trustcal.kernels.blocks import blocks
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
@@ -63,13 +64,14 @@ class DecisionWitness:
             Of the same shape.  O((n + k) log n) for k thresholds.
         """
         thresholds = unit_numbers(mu, "thresholds")
-        return _loss(self.predictor, self.reference, thresholds.ravel()).reshape(thresholds.shape)[()]
+        return loss_profile(self.predictor, self.reference, thresholds.ravel()).reshape(thresholds.shape)[()]
 
 
 def worst_loss(q: Predictor, reference: Predictor, kinks: FloatArray) -> DecisionWitness:
     """Who loses most: the ends of the highest chord over 1/2, or 1/2 itself."""
-    loss = _loss(q, reference, kinks)
-    start, middle, end = zip((0.0, 0.5, 1.0), _loss(q, reference, np.array([0.0, 0.5, 1.0])).tolist(), strict=True)
+    loss = loss_profile(q, reference, kinks)
+    places = np.array([0.0, 0.5, 1.0])
+    start, middle, end = zip(places.tolist(), loss_profile(q, reference, places).tolist(), strict=True)
     a, b = bridge(kinks, loss, (start, end))
     if middle[1] >= over_half(a, b):
         thresholds, weights = np.array([0.5]), np.array([2.0])
@@ -88,11 +90,11 @@ def worst_loss(q: Predictor, reference: Predictor, kinks: FloatArray) -> Decisio
 
 def given_loss(q: Predictor, reference: Predictor, problem: DecisionProblem) -> DecisionWitness:
     """The decision maker of the problem."""
-    loss = problem.weights @ _loss(q, reference, problem.thresholds)
+    loss = problem.weights @ loss_profile(q, reference, problem.thresholds)
     return DecisionWitness(float(loss), problem.thresholds, problem.weights, problem, q, reference)
 
 
-def _loss(q: Predictor, reference: Predictor, mu: FloatArray) -> FloatArray:
+def loss_profile(q: Predictor, reference: Predictor, mu: FloatArray) -> FloatArray:
     """D(mu), the worse of the two shared conventions for predictions that equal a threshold."""
     loss = np.empty(len(mu))
     for block in blocks(len(mu)):
@@ -109,12 +111,22 @@ def _upper_payoff(q: Predictor, mu: FloatArray, block: slice) -> tuple[FloatArra
         mu, after = mu[block], slice(block.start + 1, block.stop + 1)
         return positive[after] - mu * mass[after], q.positive[block] - mu * q.mass[block]
     mu = mu[block]
-    start = np.searchsorted(q.p, mu)
+    start = _ranks(q.p, mu)
     hit = q.p[np.minimum(start, len(q) - 1)] == mu
     on, here = np.zeros(len(mu)), start[hit]
     on[hit] = q.positive[here] - mu[hit] * q.mass[here]
     start += hit
     return positive[start] - mu * mass[start], on
+
+
+def _ranks(p: FloatArray, mu: FloatArray) -> IntArray:
+    """np.searchsorted(p, mu), faster where mu is sorted and has many more entries than p has in its range."""
+    if len(mu) >= 64 and (mu[1:] >= mu[:-1]).all():
+        first, last = np.searchsorted(p, (mu[0], mu[-1])).tolist()
+        if 8 * (last - first) <= len(mu):
+            ends = np.searchsorted(mu, p[first:last], side="right")
+            return np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=0, append=len(mu)))
+    return np.searchsorted(p, mu)
 
 
 def _loss_at(q: Predictor, reference: Predictor, mu: float) -> float:

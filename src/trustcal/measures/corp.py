@@ -1,0 +1,179 @@
+"""Scores split into miscalibration, discrimination and uncertainty (CORP), Murphy diagrams and net benefit.
+
+The isotonic version b of a predictor is the best nondecreasing re-reading of its predictions for every proper loss at
+once.  So for every proper loss ℓ, with r the base rate,
+
+    E ℓ(p, y) = MCB − DSC + UNC,   MCB = E ℓ(p, y) − E ℓ(b, y),   DSC = E ℓ(r, y) − E ℓ(b, y),   UNC = E ℓ(r, y),
+
+and none of the three is negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trustcal.checking import as_number, unit_numbers
+from trustcal.measures.scores import brier, log_loss
+from trustcal.predictor import Predictor, as_predictor
+
+FloatArray = NDArray[np.float64]
+
+
+@final
+@dataclass(frozen=True)
+class Corp:
+    """A mean loss, split: loss = mcb − dsc + unc.
+
+    Attributes
+    ----------
+    mcb : float
+        Miscalibration: what the best nondecreasing re-reading of the predictions would save.
+    dsc : float
+        Discrimination: what that re-reading saves against always predicting the base rate.
+    unc : float
+        Uncertainty: the loss of always predicting the base rate.
+    """
+
+    mcb: float
+    dsc: float
+    unc: float
+
+    @property
+    def loss(self) -> float:
+        """The mean loss of the predictions."""
+        return self.mcb - self.dsc + self.unc
+
+
+class Murphy(NamedTuple):
+    """Mean threshold losses, at each threshold: of the predictions, of their isotonic version, of the base rate."""
+
+    predictions: FloatArray
+    isotonic: FloatArray
+    base_rate: FloatArray
+
+
+def corp(q: Predictor, score: Literal["brier", "log"] | float = "brier") -> Corp:
+    """The CORP decomposition of a mean loss (Dimitriadis, Gneiting and Jordan 2021).
+
+    Parameters
+    ----------
+    q : Predictor
+        The predictor.
+    score : "brier", "log" or float
+        The loss.  A number is a threshold θ: acting in vain costs θ, a missed event costs 1 − θ.
+
+    Returns
+    -------
+    Corp
+        Miscalibration, discrimination and uncertainty, none of them negative.  For the log loss the miscalibration is
+        infinite where a prediction of 0 or 1 was wrong.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams for probabilistic classifiers.
+
+    Examples
+    --------
+    >>> corp(Predictor([0.25, 0.75], [0.5, 0.5], [0.0, 0.5]))
+    Corp(mcb=0.0625, dsc=0.25, unc=0.25)
+
+    O(n).
+    """
+    q = as_predictor(q)
+    if isinstance(score, str):
+        losses = {"brier": brier, "log": log_loss}
+        if score not in losses:
+            raise ValueError(f'score must be "brier", "log" or a threshold in [0, 1], not {score!r}.')
+        loss = losses[score]
+        raw, fitted, constant = loss(q), loss(q.isotonic()), loss(_base_rate(q))
+    else:
+        if not 0 <= as_number(score) <= 1:
+            raise ValueError(f'score must be "brier", "log" or a threshold in [0, 1], not {score!r}.')
+        raw, fitted, constant = (float(curve[0]) for curve in murphy(q, [score]))
+    # Rounding alone can make a difference of two equal losses negative.
+    return Corp(max(0.0, raw - fitted), max(0.0, constant - fitted), constant)
+
+
+def murphy(q: Predictor, theta: ArrayLike) -> Murphy:
+    """The Murphy diagram (Ehm et al. 2016): the mean loss at each threshold θ.
+
+        loss(θ) = θ·Pr[p > θ, y = 0] + (1 − θ)·Pr[p ≤ θ, y = 1]
+
+    Twice its integral over θ is the Brier score; every proper loss is a mixture of these.
+
+    Parameters
+    ----------
+    q : Predictor
+        The predictor.
+    theta : array_like
+        Thresholds in [0, 1].
+
+    Returns
+    -------
+    Murphy
+        The losses of the predictions, of their isotonic version and of the base rate, each of the shape of `theta`.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan and Krüger (2016), Of quantiles and expectiles.
+
+    Examples
+    --------
+    >>> murphy(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.375]), [0.5]).base_rate
+    array([0.25])
+
+    O(n + k log n) for k thresholds.
+    """
+    q, thresholds = as_predictor(q), unit_numbers(theta, "thresholds")
+    return Murphy(*(_threshold_loss(law, thresholds) for law in (q, q.isotonic(), _base_rate(q))))
+
+
+def net_benefit(q: Predictor, threshold: ArrayLike) -> FloatArray:
+    """Net benefit (Vickers and Elkin 2006): true positives less false ones at the threshold's rate of exchange.
+
+        NB(t) = Pr[p ≥ t, y = 1] − Pr[p ≥ t, y = 0]·t/(1 − t)
+
+    Parameters
+    ----------
+    q : Predictor
+        The predictor.
+    threshold : array_like
+        Thresholds in [0, 1); at 1 the net benefit is not defined, and NaN.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `threshold`.
+
+    References
+    ----------
+    Vickers and Elkin (2006), Decision curve analysis.
+
+    Examples
+    --------
+    >>> net_benefit(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.375]), [0.0, 0.5])
+    array([0.5 , 0.25])
+
+    O(n + k log n) for k thresholds.
+    """
+    q, thresholds = as_predictor(q), unit_numbers(threshold, "thresholds")
+    mass, positive = q.upper_sums
+    first = np.searchsorted(q.p, thresholds, side="left")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = (positive[first] - thresholds * mass[first]) / (1 - thresholds)
+    return np.where(thresholds < 1, found, np.nan)[()]
+
+
+def _threshold_loss(q: Predictor, theta: FloatArray) -> FloatArray:
+    mass, positive = q.upper_sums
+    first = np.searchsorted(q.p, theta, side="right")
+    return np.asarray((1 - theta) * positive[0] - (positive[first] - theta * mass[first]))[()]
+
+
+def _base_rate(q: Predictor) -> Predictor:
+    """The predictor that always says the base rate."""
+    return Predictor([q.base_rate], [1.0], [q.base_rate])

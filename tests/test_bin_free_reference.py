@@ -1,0 +1,96 @@
+"""The bin-free measures against exact values, computed by enumeration in rational arithmetic."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trustcal.decisions import DecisionProblem
+from trustcal.measures.actions import two_action_regret
+from trustcal.measures.atb import atb, atb_l1
+from trustcal.measures.corp import corp, murphy, net_benefit
+from trustcal.measures.interval_bias import cutoff, cutoff_witness, stepcal
+from trustcal.measures.monotone import monotone_cdl, monotone_cdl_witness
+from trustcal.predictor import Predictor
+
+FILE = Path(__file__).parent / "bin_free_reference_values.json"
+EXACT = json.loads(FILE.read_text())
+
+
+def number(text: str) -> float:
+    return inf if text == "inf" else float(Fraction(text))
+
+
+def numbers(texts: list[str]) -> list[float]:
+    return [number(text) for text in texts]
+
+
+def predictor(case: dict[str, Any]) -> Predictor:
+    if "y" in case:
+        weight = None if case["sample_weight"] is None else numbers(case["sample_weight"])
+        return Predictor.from_samples(case["y"], numbers(case["y_prob"]), weight)
+    return Predictor(*(numbers(case[name]) for name in ("p", "mass", "positive")))
+
+
+CASES = [pytest.param(case, id=case["name"]) for case in [*EXACT["laws"], *EXACT["rows"]]]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_measures(case: dict[str, Any]) -> None:
+    q = predictor(case)
+    for name, measure in (
+        ("monotone_cdl", monotone_cdl),
+        ("cutoff", cutoff),
+        ("step", stepcal),
+        ("atb", atb),
+        ("atb_l1", atb_l1),
+    ):
+        assert measure(q) == pytest.approx(number(case[name]), abs=1e-14), name
+    np.testing.assert_allclose(q.fitted, numbers(case["isotonic"]), rtol=0, atol=1e-14)
+    found = cutoff_witness(q)
+    if found.value > 1e-14:  # else rounding alone chose the range
+        listed = [(number(low), number(high), sign) for low, high, sign in case["cutoff_intervals"]]
+        assert (found.low, found.high, found.sign) in [
+            (pytest.approx(low, abs=1e-15), pytest.approx(high, abs=1e-15), sign) for low, high, sign in listed
+        ]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_profiles_and_scores(case: dict[str, Any]) -> None:
+    q, mu = predictor(case), np.array(numbers(case["mu"]))
+    witness = monotone_cdl_witness(q)
+    np.testing.assert_allclose(witness.profile(mu), numbers(case["monotone_profile"]), rtol=0, atol=1e-14)
+    assert witness.gains.sum() == pytest.approx(witness.value, abs=1e-14)
+    for score in ("brier", "log"):
+        found = corp(q, score)  # type: ignore[arg-type]
+        assert [found.mcb, found.dsc, found.unc] == pytest.approx(
+            [inf if text == "inf" else float(Fraction(text)) for text in case[f"corp_{score}"]], abs=1e-13
+        )
+    for theta, split in case["corp_threshold"].items():
+        at = corp(q, number(theta))
+        assert [at.mcb, at.dsc, at.unc] == pytest.approx(numbers(split), abs=1e-14)
+    expected = [np.nan if text is None else number(text) for text in case["net_benefit"]]
+    np.testing.assert_allclose(net_benefit(q, mu), expected, rtol=1e-13, atol=1e-14)
+    assert murphy(q, mu).predictions.shape == mu.shape
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_action_regret(case: dict[str, Any]) -> None:
+    q = predictor(case)
+    assert two_action_regret(q) == pytest.approx(number(case["two_action_regret"]), abs=1e-14)
+    for name, payoff in EXACT["problems_payoff"].items():
+        problem, exact = DecisionProblem([numbers(row) for row in payoff]), case["problems"][name]
+        near = {"rel": 1e-13, "abs": 1e-13 * problem.stakes}
+        assert problem.action_regret(q) == pytest.approx(number(exact["action_regret"]), **near)
+        assert problem.action_regret(q, ties="lower") == pytest.approx(number(exact["action_regret_lower"]), **near)
+        assert problem.swap_regret(q) == pytest.approx(number(exact["swap_regret"]), **near)
+        listed = problem.recommendations(q, ties="lower")
+        assert sum(one.promised for one in listed) == pytest.approx(number(exact["promised"]), **near)
+        assert sum(one.earned for one in listed) == pytest.approx(number(exact["earned"]), **near)
+        assert sum(one.mass for one in listed) == pytest.approx(1, abs=1e-14)
