@@ -96,9 +96,10 @@ def test_atb_is_a_kernel_calibration_error(q: Predictor) -> None:
 
 @given(bounded_problems(), predictors(max_values=5))
 def test_action_regret_is_the_worst_assignment_of_ties(d: DecisionProblem, q: Predictor) -> None:
-    on = [int(np.searchsorted(d.thresholds, x, side="left")) for x in q.p], [
-        int(np.searchsorted(d.thresholds, x, side="right")) for x in q.p
-    ]
+    on = (
+        [int(np.searchsorted(d.thresholds, x, side="left")) for x in q.p],
+        [int(np.searchsorted(d.thresholds, x, side="right")) for x in q.p],
+    )
     worst = -inf
     for choice in product(*(range(low, high + 1) for low, high in zip(*on, strict=True))):
         joint = np.zeros((len(d.responses), 2))

@@ -1,7 +1,7 @@
 """What a decision maker loses who sees only the recommended action, not the prediction behind it.
 
-Believing p, a decision problem recommends the best response a*(p).  Action by action, the rows it was recommended on can
-be looked at afterwards: would another action have paid more on all of them?
+Believing p, a decision problem recommends the best response a*(p).  Action by action, look at the rows on which it was
+recommended: would another action have paid more on all of them together?
 
     action regret = Σ_a max_a' E[U(a', y) − U(a, y); a*(p) = a]
 
@@ -76,9 +76,8 @@ def recommended(problem: DecisionProblem, q: Predictor, ties: Ties) -> tuple[Rec
                 if regret + one.gain > after.get(end, (-inf, ()))[0]:
                     after[end] = regret + one.gain, (*so_far, one)
         states = after
-    (_, found), by_action = states[len(q)], {}
-    for response, one in zip(problem.responses.tolist(), found, strict=True):
-        by_action[response] = one
+    _, found = states[len(q)]
+    by_action = dict(zip(problem.responses.tolist(), found, strict=True))
     names = problem.actions
     return tuple(by_action.get(a, Recommendation(names[a], 0.0, 0.0, 0.0, names[a], 0.0)) for a in range(len(names)))
 

@@ -9,20 +9,19 @@ the proofs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, log, log1p, sqrt
+from math import log, sqrt
 from typing import Literal, final
 
 import numpy as np
 
 from trustcal.checking import checked_confidence, generator
+from trustcal.inference.deviations import deviation
 from trustcal.inference.sampler import sample_size
 from trustcal.measures.continuous import smcal, smcal_witness
 from trustcal.measures.counts import law_of_counts, row_counts
 from trustcal.measures.transport import DtcWitness, dtc_witness
 from trustcal.predictor import Predictor, as_predictor
 
-_FOR_MOMENT = 0.1
-"""The share of the error probability that is spent on the second moment."""
 _TO_LEARN = 1 / 3
 """The share of the rows that choose the function in the lower bound; the others measure it."""
 _ROUNDING = 1e-12
@@ -34,7 +33,7 @@ _ROUNDING = 1e-12
 class ConfidenceBound:
     """The statistic of the population lies in [lower, upper] with at least this confidence; one end is trivial."""
 
-    statistic: Literal["smcal", "dtc"]
+    statistic: str
     """The key of the measure."""
     estimate: float
     """The statistic of the rows."""
@@ -161,7 +160,7 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
         sigma = np.interp(q.p, witness.p, witness.sigma)  # 1-Lipschitz too
         found = np.stack([sigma * q.p, sigma * (q.p - 1)])
         mean, moment = (float((judge * x).sum()) / rows for x in (found, found**2))
-        lower = mean - _deviation(moment, rows, 1 - confidence) - _ROUNDING
+        lower = mean - deviation(moment, rows, 1 - confidence) - _ROUNDING
     method = "a third of the rows finds the weighting, the others measure it, by Bennett's inequality"
     return ConfidenceBound("smcal", estimate, max(0.0, min(lower, estimate)), 1.0, confidence, method, True)
 
@@ -172,51 +171,13 @@ def _upper(
     rigorous = row_counts(q) is not None
     if rigorous:
         brier = float(((q.mass - q.positive) * q.p**2 + q.positive * (1 - q.p) ** 2).sum())
-        deviation = _deviation(min(1.0, brier + 2 * q.moved), rows, 1 - confidence)
+        far = deviation(min(1.0, brier + 2 * q.moved), rows, 1 - confidence)
         method = "one fixed function, by Bennett's inequality with the Brier score"
     else:
-        deviation = sqrt(2 * log(1 / (1 - confidence)) / rows)
+        far = sqrt(2 * log(1 / (1 - confidence)) / rows)
         method = (
             "one fixed function, by Hoeffding's inequality with the effective sample size: rigorous for weights fixed "
             "beforehand"
         )
-    upper = min(1.0, estimate + deviation + moved + _ROUNDING)
+    upper = min(1.0, estimate + far + moved + _ROUNDING)
     return ConfidenceBound(statistic, estimate, 0.0, upper, confidence, method, rigorous)
-
-
-def _deviation(moment: float, rows: float, error: float) -> float:
-    """The most that the mean of f can deviate on one side of its expectation, if f ≤ 1 and the mean of f² is this."""
-    most = _largest_mean(moment, log(1 / (_FOR_MOMENT * error)) / rows)
-    return _bennett(most, log(1 / ((1 - _FOR_MOMENT) * error)) / rows)
-
-
-def _largest_mean(mean: float, rate: float) -> float:
-    """The largest expectation in [mean, 1] whose relative entropy from the mean is at most the rate (Chernoff)."""
-    low, high = min(max(mean, 0.0), 1.0), 1.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if _relative_entropy(mean, middle) <= rate:
-            low = middle
-        else:
-            high = middle
-    return high
-
-
-def _relative_entropy(a: float, b: float) -> float:
-    """a·ln(a/b) + (1 − a)·ln((1 − a)/(1 − b)): between coins."""
-    if b >= 1:
-        return 0.0 if a >= 1 else inf
-    return (a * log(a / b) if a > 0 else 0.0) + ((1 - a) * log((1 - a) / (1 - b)) if a < 1 else 0.0)
-
-
-def _bennett(moment: float, rate: float) -> float:
-    """The t with moment·h(t/moment) = rate, h(u) = (1 + u)·ln(1 + u) − u; rounded up."""
-    low, high = 0.0, sqrt(2 * moment * rate) + rate  # Bernstein's inequality is weaker
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        u = middle / moment
-        if moment * ((1 + u) * log1p(u) - u) < rate:
-            low = middle
-        else:
-            high = middle
-    return high
