@@ -16,16 +16,18 @@ from trustcal import DecisionProblem, Predictor
 from trustcal.inference.bands import held_out, isotonic_band, profile_band
 from trustcal.inference.confidence import ConfidenceBound
 from trustcal.inference.decision_bounds import (
-    _tilted,
     action_regret_bounds,
     atb_bounds,
-    change_of,
     cutoff_lower_bound,
     cutoff_upper_bound,
+)
+from trustcal.inference.deviations import deviation, tangent
+from trustcal.inference.monotone_bounds import (
+    _tilted,
+    change_of,
     monotone_cdl_lower_bound,
     monotone_cdl_upper_bound,
 )
-from trustcal.inference.deviations import deviation, tangent
 from trustcal.measures.atb import atb
 from trustcal.measures.interval_bias import cutoff
 from trustcal.measures.monotone import monotone_cdl, monotone_cdl_witness

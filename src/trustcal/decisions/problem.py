@@ -259,7 +259,8 @@ class DecisionProblem:
 
         Examples
         --------
-        >>> umbrella().action_regret(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.125]))
+        >>> umbrella = DecisionProblem([[1, 0], [0, 1]], ["leave it", "take it"])
+        >>> umbrella.action_regret(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.125]))
         0.25
 
         O(n + k) for k actions.
@@ -283,7 +284,8 @@ class DecisionProblem:
 
         Examples
         --------
-        >>> leave, take = umbrella().recommendations(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.125]))
+        >>> umbrella = DecisionProblem([[1, 0], [0, 1]], ["leave it", "take it"])
+        >>> leave, take = umbrella.recommendations(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.125]))
         >>> take.promised, take.earned, take.better, take.gain
         (0.375, 0.125, 'leave it', 0.25)
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from trustcal.checking import checked_confidence, checked_count, generator
-from trustcal.inference.decision_bounds import change_of
-from trustcal.inference.splits import folds_of
+from trustcal.inference.monotone_bounds import change_of
+from trustcal.inference.splits import equal_rows, folds_of
 from trustcal.measures.counts import law_of_counts, row_counts
 from trustcal.measures.monotone import monotone_cdl_witness
-from trustcal.predictor import Predictor, as_predictor
+from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def profile_band(q: Predictor, confidence: float = 0.95) -> float:
 
     O(1).
     """
-    q, error = _equal_rows(q), 1 - checked_confidence(confidence)
+    q, error = equal_rows(q), 1 - checked_confidence(confidence)
     return 2 * sqrt(log(4 / error) / (2 * (q.rows or 1)))
 
 
@@ -93,7 +93,7 @@ def isotonic_band(q: Predictor, confidence: float = 0.95) -> IsotonicBand:
 
     O(n + m²) for m bins.
     """
-    q, confidence = _equal_rows(q), checked_confidence(confidence)
+    q, confidence = equal_rows(q), checked_confidence(confidence)
     counts = row_counts(q)
     assert counts is not None
     zeros, ones = counts
@@ -147,7 +147,7 @@ def held_out(q: Predictor, folds: int = 5, *, rng: np.random.Generator | int) ->
 
     O(folds · n).
     """
-    q, folds = _equal_rows(q), checked_count("folds", folds, least=2)
+    q, folds = equal_rows(q), checked_count("folds", folds, least=2)
     parts = folds_of(q, folds, generator(rng))
     every = np.sum(parts, axis=0)
     total = 0.0
@@ -156,10 +156,3 @@ def held_out(q: Predictor, folds: int = 5, *, rng: np.random.Generator | int) ->
         if part.any() and others.any():
             total += float((part * change_of(monotone_cdl_witness(law_of_counts(q.p, others)), q.p)).sum())
     return total / int(every.sum())
-
-
-def _equal_rows(q: Predictor) -> Predictor:
-    q = as_predictor(q)
-    if row_counts(q) is None:
-        raise ValueError("this needs rows of equal weight, but the predictor is a known law or has unequal weights.")
-    return q

@@ -8,8 +8,11 @@ from typing import final
 
 _FOR_MOMENT = 0.1
 """The share of the error probability that is spent on the second moment."""
-_ROUNDING = 1e-12
-"""More than what rounding can add up to."""
+ROUNDING = 1e-12
+"""More than rounding can add up to."""
+_TANGENTS = 16
+ONE_FUNCTION = "one fixed function, by Bennett's inequality with its second moment"
+WEIGHTED = "one fixed function, by Hoeffding's inequality with the effective sample size: for weights fixed in advance"
 
 
 def deviation(moment: float, rows: float, error: float) -> float:
@@ -68,14 +71,25 @@ def tangent(moment: float, rows: float, error: float) -> Tangent:
     v = largest_mean(moment, log(1 / (_FOR_MOMENT * error)) / rows)
     t = bennett(v, log(1 / ((1 - _FOR_MOMENT) * error)) / rows)
     if v >= 1:
-        return Tangent(t + _ROUNDING, 0.0)
+        return Tangent(t + ROUNDING, 0.0)
     u = t / v
     slope = u - ((1 + u) * log1p(u) - u) / log1p(u)
     if 0 < moment < v:
         slope *= log(v * (1 - moment) / (moment * (1 - v))) * v * (1 - v) / (v - moment)
-    return Tangent(t - slope * moment + _ROUNDING, slope)
+    return Tangent(t - slope * moment + ROUNDING, slope)
 
 
 def second_moment(mean: float, rows: float, error: float) -> float:
     """An upper confidence bound on the mean of a function with values in [0, 1], at a tenth of the error (Chernoff)."""
     return largest_mean(mean, log(1 / (_FOR_MOMENT * error)) / rows)
+
+
+def tangents(rows: float, error: float) -> list[Tangent]:
+    """Lines above `deviation`, one of them constant; each of them gives a valid bound."""
+    touched = [min(0.5, 4 / rows) * (0.99 / min(0.5, 4 / rows)) ** (k / (_TANGENTS - 1)) for k in range(_TANGENTS)]
+    return [Tangent(deviation(1.0, rows, error), 0.0), *(tangent(x, rows, error) for x in touched)]
+
+
+def hoeffding(rows: float, error: float) -> float:
+    """The deviation of a function with values in [−1, 1], by Hoeffding's inequality."""
+    return sqrt(2 * log(1 / error) / rows)
