@@ -67,11 +67,7 @@ class Predictor:
     effective_rows: float | None
     """Kish's effective sample size, (Σw)²/Σw²; None for a known distribution."""
     moved: float
-    """The mean distance by which predictions were moved to make this predictor from another; 0 if there is no other.
-
-    The distance to calibration of the other is within `moved` of this one's, its smooth calibration error within twice
-    that (both are Lipschitz in the predictions).  ECE and CDL have no such bound.
-    """
+    """The mean distance by which predictions were moved to make this predictor from another; see `rounding_effect`."""
 
     def __init__(
         self,
@@ -200,10 +196,7 @@ class Predictor:
 
     @cached_property
     def rows_per_value(self) -> float | None:
-        """How often the value of the median row occurs, in effective rows; None for a known distribution.
-
-        If it is small, measures that condition on single values, ECE and CDL, show sampling noise: see `coarsen`.
-        """
+        """How often the value of the median row occurs, in effective rows; None for a known distribution."""
         if self.effective_rows is None:
             return None
         order = np.argsort(self.mass)  # the median row is half-way up the mass
