@@ -8,12 +8,18 @@ from . import (
 )
 from .auditing import Audit as Audit, audit as audit
 from .decisions import DecisionProblem as DecisionProblem, threshold as threshold, umbrella as umbrella
+from .measures.actions import (
+    two_action_regret as two_action_regret,
+    two_action_regret_witness as two_action_regret_witness,
+)
+from .measures.atb import atb as atb, atb_l1 as atb_l1, atb_unbiased as atb_unbiased
 from .measures.continuous import (
     smcal as smcal,
     smcal_witness as smcal_witness,
     ssce as ssce,
     ssce_estimate as ssce_estimate,
 )
+from .measures.corp import Corp as Corp, corp as corp, murphy as murphy, net_benefit as net_benefit
 from .measures.decision import (
     cdl as cdl,
     cdl_witness as cdl_witness,
@@ -23,7 +29,9 @@ from .measures.decision import (
     ece as ece,
     ucal as ucal,
 )
+from .measures.interval_bias import cutoff as cutoff, cutoff_witness as cutoff_witness, stepcal as stepcal
 from .measures.kernel_smoothing import smece as smece, smece_curve as smece_curve
+from .measures.monotone import monotone_cdl as monotone_cdl, monotone_cdl_witness as monotone_cdl_witness
 from .measures.rounding import rounding_effect as rounding_effect
 from .measures.scores import auc as auc, brier as brier, log_loss as log_loss
 from .measures.transport import dtc as dtc, dtc_witness as dtc_witness

@@ -5,13 +5,26 @@ calibration_tests    could chance alone have shown this much?                   
 smcal_upper_bound    how large can the smooth calibration error of the population be?       (proved)
 smcal_lower_bound    how large must it be?                                                  (proved)
 dtc_upper_bound      how large can the distance to calibration of the population be?        (proved)
+monotone_cdl_upper_bound, monotone_cdl_lower_bound, cutoff_upper_bound, cutoff_lower_bound, atb_bounds,
+action_regret_bounds the same for the measures that need no bins                            (proved)
+profile_band         the loss at all thresholds at once                                     (proved)
+isotonic_band        the calibration curve at all predictions at once, if it increases      (proved)
+held_out             what moving thresholds gains on rows that had no part in the choice
 bootstrap_interval   an interval for any measure, tighter and only approximate              (measured)
 uncertainties        tests and intervals of several measures, from the same draws
 """
 
+from trustcal.inference.bands import IsotonicBand, held_out, isotonic_band, profile_band
 from trustcal.inference.bootstrap import ConfidenceInterval, bootstrap_interval
 from trustcal.inference.confidence import ConfidenceBound, dtc_upper_bound, smcal_lower_bound, smcal_upper_bound
+from trustcal.inference.decision_bounds import (
+    action_regret_bounds,
+    atb_bounds,
+    cutoff_lower_bound,
+    cutoff_upper_bound,
+)
 from trustcal.inference.floor import Floor, sampling_floor
+from trustcal.inference.monotone_bounds import monotone_cdl_lower_bound, monotone_cdl_upper_bound
 from trustcal.inference.significance import CalibrationTest, calibration_tests
 from trustcal.inference.uncertainty import Uncertainty, uncertainties
 
@@ -20,10 +33,20 @@ __all__ = [
     "ConfidenceBound",
     "ConfidenceInterval",
     "Floor",
+    "IsotonicBand",
     "Uncertainty",
+    "action_regret_bounds",
+    "atb_bounds",
     "bootstrap_interval",
     "calibration_tests",
+    "cutoff_lower_bound",
+    "cutoff_upper_bound",
     "dtc_upper_bound",
+    "held_out",
+    "isotonic_band",
+    "monotone_cdl_lower_bound",
+    "monotone_cdl_upper_bound",
+    "profile_band",
     "sampling_floor",
     "smcal_lower_bound",
     "smcal_upper_bound",
