@@ -202,6 +202,14 @@ def test_theorem_31_two_actions(q: Predictor) -> None:
     assert r <= min(tc.cdl(q), 2 * m, 4 * cutoff(q)) + TINY
 
 
+@given(bounded_problems(), predictors())
+def test_theorem_32_action_regret_and_the_gaps_of_actions(d: DecisionProblem, q: Predictor) -> None:
+    taken = np.searchsorted(d.thresholds, q.p, side="left")
+    gaps = np.abs(np.bincount(taken, q.bias, len(d.responses)))
+    assert gaps.max() <= cutoff(q) + TINY
+    assert d.action_regret(q, ties="lower") <= d.weights.sum() * gaps.sum() + 1e-12
+
+
 @given(predictors())
 @example(RAIN)
 def test_theorems_33_to_35_atb_among_its_neighbours(q: Predictor) -> None:
