@@ -21,7 +21,7 @@ from trustcal.inference import (
     smcal_lower_bound,
     smcal_upper_bound,
 )
-from trustcal.inference.confidence import _bennett, _largest_mean, _relative_entropy
+from trustcal.inference.deviations import bennett, largest_mean, relative_entropy
 from trustcal.inference.sampler import RowSampler
 
 
@@ -36,21 +36,21 @@ def sampled(n: int, power: float, seed: int) -> Predictor:
 
 
 def test_bennett_and_chernoff_exactly() -> None:
-    assert _bennett(0.25, 0.25) == pytest.approx(0.25 * (e - 1), rel=1e-12)  # h(e − 1) = 1
-    assert _largest_mean(0.0, 0.5) == pytest.approx(1 - exp(-0.5), rel=1e-12)
-    assert _largest_mean(1.0, 0.5) == 1
-    assert _relative_entropy(0.25, 0.25) == 0
+    assert bennett(0.25, 0.25) == pytest.approx(0.25 * (e - 1), rel=1e-12)  # h(e − 1) = 1
+    assert largest_mean(0.0, 0.5) == pytest.approx(1 - exp(-0.5), rel=1e-12)
+    assert largest_mean(1.0, 0.5) == 1
+    assert relative_entropy(0.25, 0.25) == 0
 
 
 @given(st.floats(1e-9, 1), st.floats(1e-6, 5))
 def test_bennett_and_chernoff_against_a_root_finder(mean: float, rate: float) -> None:
-    t = _bennett(mean, rate)
+    t = bennett(mean, rate)
     assert mean * ((1 + t / mean) * np.log1p(t / mean) - t / mean) == pytest.approx(rate, rel=1e-6)
     if mean < 0.999:
         top = 1 - 1e-15
-        if _relative_entropy(mean, top) > rate:
-            root = brentq(lambda b: _relative_entropy(mean, b) - rate, mean, top, xtol=1e-14)
-            assert _largest_mean(mean, rate) == pytest.approx(root, abs=1e-10)
+        if relative_entropy(mean, top) > rate:
+            root = brentq(lambda b: relative_entropy(mean, b) - rate, mean, top, xtol=1e-14)
+            assert largest_mean(mean, rate) == pytest.approx(root, abs=1e-10)
 
 
 @pytest.mark.parametrize("bound", [smcal_upper_bound, dtc_upper_bound])

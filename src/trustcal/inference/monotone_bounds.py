@@ -115,7 +115,7 @@ def _height(q: Predictor, mu: FloatArray, slope: float) -> float:
     """cav T(1/2), from T at the given thresholds, 0, 1/2 and 1."""
     found = _tilted(q, mu, slope)
     start, middle, end = _tilted(q, np.array([0.0, 0.5, 1.0]), slope).tolist()
-    return max(middle, over_half(*bridge(mu, found, ((0.0, start), (1.0, end)))))
+    return max(float(middle), over_half(*bridge(mu, found, ((0.0, start), (1.0, end)))))
 
 
 def _tilted(q: Predictor, mu: FloatArray, slope: float) -> FloatArray:

@@ -95,7 +95,7 @@ def two_action_regret_witness(q: Predictor) -> ActionWitness:
     # Between neighbouring values r is convex in μ, and so r/max(μ, 1 − μ) is quasiconvex on either side of 1/2.
     found = [_largest(q, q.p, first) for first in (np.arange(1, len(q) + 1), np.arange(len(q)))]
     ends = np.array([0.0, 0.5, 1.0])
-    found += [_largest(q, ends, np.searchsorted(q.p, ends, side=side)) for side in ("right", "left")]  # type: ignore[call-overload]
+    found += [_largest(q, ends, np.searchsorted(q.p, ends, side=side)) for side in ("right", "left")]
     _, mu, first = max(found)
     act, leave = (
         float(q.positive[part].sum() - mu * q.mass[part].sum()) for part in (slice(first, None), slice(first))
