@@ -252,6 +252,7 @@ def test_untouched_has_no_guarantee() -> None:
 # Table and picture
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_table_and_picture(name: str, tmp_path: Path) -> None:
     whole = preset(name, (20, 40), 2)
@@ -298,6 +299,7 @@ def test_proved_bounds_are_compared_with_every_game(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     parser = argparse.ArgumentParser()
     arena.add_command(parser.add_subparsers())

@@ -224,6 +224,7 @@ def test_masked_entries_are_not_data(use: Callable[[Any], object]) -> None:
     use(np.ma.array([1, 0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "status", "said"),
     [("bound 0.01 >&-", 0, ""), ("watch - -p p -y y <&-", 2, "the standard input is closed")],
@@ -234,6 +235,7 @@ def test_standard_streams_that_are_closed(line: str, status: int, said: str) -> 
     assert (done.returncode, "Traceback" in done.stderr, said in done.stderr) == (status, False, True)
 
 
+@pytest.mark.slow
 def test_numbers_of_any_kind_can_be_saved() -> None:
     monitor = trustcal.Monitor(decay=np.float32(0.5), alarm_rate=Fraction(1, 10))  # type: ignore[arg-type]
     monitor.learn_many([0.5] * 30_000, [1] * 30_000)

@@ -75,6 +75,7 @@ def test_continuous_predictions_are_measured_on_cells_and_rounded_ones_as_they_a
     assert tc.audit(y, p.round(1), cells=3, draws=0).cells == 3
 
 
+@pytest.mark.slow
 def test_worst_threshold_is_the_worst_of_all() -> None:
     rng = np.random.default_rng(3)
     for _ in range(50):
@@ -148,6 +149,7 @@ def test_json_holds_every_number() -> None:
 # --- anything that can be read
 
 
+@pytest.mark.slow
 def test_a_file_a_frame_a_predictor_and_arrays_give_the_same_audit(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     FRAME.write_csv(file)
@@ -292,6 +294,7 @@ def test_the_histogram_holds_all_mass(q: tc.Predictor) -> None:
     assert sum(spread.positive) == pytest.approx(q.base_rate)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "noise", [tc.UniformNoise(0.1), tc.ClampedLaplace(0.05), tc.TruncatedGaussian(0.1), tc.RandomRounding(8)]
 )
@@ -330,6 +333,7 @@ def test_the_promise_of_the_guarantee_is_kept(q: tc.Predictor) -> None:
 # --- chance and groups
 
 
+@pytest.mark.slow
 def test_chance_explains_what_a_perfect_model_shows_and_not_what_a_bad_one_does() -> None:
     rng = np.random.default_rng(7)
     p = rng.random(250)
@@ -510,6 +514,7 @@ def test_a_small_file_is_audited_before_compiled_code_would_be_loaded(tmp_path: 
     assert not {"numba", "scipy.special", "scipy.optimize"} & set(done.stdout.splitlines()[-1].split())
 
 
+@pytest.mark.slow
 def test_demo_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
@@ -570,6 +575,7 @@ def test_the_shell_completes_commands_and_options(monkeypatch: pytest.MonkeyPatc
         main(["audit"])
 
 
+@pytest.mark.slow
 def test_a_pipe_that_closes_early_is_no_error(rain: Path) -> None:
     command = f"{sys.executable} -m trustcal audit {rain} -p forecast -y rained --json | head -n 1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
@@ -587,6 +593,7 @@ def test_a_full_disk_is_one_line_too(rain: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "trustcal: No space left on device\n")
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_colours_and_a_pipe_none(rain: Path) -> None:
     command = [sys.executable, "-m", "trustcal", "audit", str(rain), "-p", "forecast", "-y", "rained"]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)

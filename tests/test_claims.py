@@ -38,6 +38,7 @@ def test_the_same_seed_gives_the_same_evidence() -> None:
     assert claims(5) == claims(5)
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims"]) == 0
     printed = capsys.readouterr().out
@@ -45,6 +46,7 @@ def test_the_command_prints_the_table(capsys: pytest.CaptureFixture[str]) -> Non
     assert printed.endswith("27 claims: 14 hold as stated, 13 do not. Ours hold.\n")
 
 
+@pytest.mark.slow
 def test_bound_and_hard(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bound", "0.0002"]) == 0
     printed = capsys.readouterr().out

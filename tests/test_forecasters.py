@@ -318,6 +318,7 @@ def test_the_law_of_the_pipeline_is_that_of_smooth(q: float, cells: int, end: tc
 # One source, two speeds; saving
 
 
+@pytest.mark.slow
 @every_forecaster
 def test_play_gives_the_same_bits(make: Callable[[], Forecaster]) -> None:
     y = np.random.default_rng(3).random(2500) < 0.5 + 0.4 * np.sin(np.arange(2500) / 200)

@@ -18,6 +18,7 @@ def test_certificates_are_tight_on_degenerate_predictors(
     assert seen.verified_exactly >= 0.08 * count
 
 
+@pytest.mark.slow
 def test_certificates_are_tight_in_plain_python_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which, unlike compiled code, would notice an index out of bounds."""
     monkeypatch.setattr(kernel, "on", lambda self, _: self.function)

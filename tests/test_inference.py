@@ -180,6 +180,7 @@ def test_pooled_rows_are_drawn_by_their_own_predictions(monkeypatch: pytest.Monk
     assert np.abs(together).max() <= 5 * ones.std(axis=0).max() ** 2 / sqrt(draws)  # bins are independent
 
 
+@pytest.mark.slow
 def test_many_values_are_pooled_and_the_note_says_so() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(20_000)

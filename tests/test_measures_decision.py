@@ -93,6 +93,7 @@ def test_cdl_against_linear_programming_on_500_predictors() -> None:
     assert worst < 1e-10
 
 
+@pytest.mark.slow
 def test_decision_loss_and_ucal_against_linear_programming_on_500_pairs() -> None:
     rng = np.random.default_rng(2)
     for index in range(500):

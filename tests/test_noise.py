@@ -407,6 +407,7 @@ def relative_cdf(noise: Noise, t: Any, q: Any) -> Any:
     return (cumulative(t - q) - cumulative(-q)) / (cumulative(1 - q) - cumulative(-q))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "delta"),
     [

@@ -74,6 +74,7 @@ LAWS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_degenerate_laws_have_a_page(law: str) -> None:
     text = page(tc.audit(LAWS[law]), "t")

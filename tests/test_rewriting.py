@@ -97,6 +97,7 @@ def test_only_text_in_utf8_is_copied(tmp_path: Path) -> None:
 fields = st.text(st.sampled_from('a"\n\r,;é |\t0'), max_size=5)
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(st.tuples(fields, st.floats(0, 1), fields, st.booleans(), st.booleans()), max_size=8),
     delimiter=st.sampled_from(",;|"),
@@ -156,6 +157,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     objects=st.lists(
         st.tuples(st.dictionaries(keys, values, max_size=3), st.floats(0, 1), st.integers(0, 3)), min_size=1, max_size=5
@@ -251,7 +253,7 @@ def load(file: Path) -> pd.DataFrame:
     with pa.input_stream(str(file), compression="detect") as stream:
         text = stream.read().decode()
     if ".csv" in file.name or ".tsv" in file.name:
-        return pd.read_csv(io.StringIO(text), sep="\t" if ".tsv" in file.name else ",")
+        return pd.read_csv(io.StringIO(text), sep="\t" if ".tsv" in file.name else ",", float_precision="round_trip")
     return pd.DataFrame([json.loads(line) for line in text.splitlines()])
 
 
@@ -280,6 +282,7 @@ def test_the_same_run_writes_the_same_bytes(tmp_path: Path) -> None:
         assert once.read_bytes() == again.read_bytes()
 
 
+@pytest.mark.slow
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=30), rows=st.integers(1, 7))
 @costly(20)
 def test_blocks_do_not_matter(tmp_path_factory: pytest.TempPathFactory, p: list[float], rows: int) -> None:
@@ -365,6 +368,7 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path: Path, name: str, conten
         assert (tmp_path / name).read_bytes() == (content if isinstance(content, bytes) else content.encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["in.csv", "in.parquet", "in.jsonl"])
 @pytest.mark.parametrize("target", ["out.csv", "out.parquet", "out.jsonl.gz"])
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, RuntimeError, MemoryError])
@@ -468,6 +472,7 @@ def test_progress_never_goes_back_and_ends_at_the_end(tmp_path: Path, monkeypatc
         assert seen[-1] == (2000, 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
 def test_many_rows_keep_their_order(tmp_path: Path, name: str) -> None:
     """DuckDB reads and writes in several threads."""

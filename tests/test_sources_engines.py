@@ -123,6 +123,7 @@ def test_resolution(source: Any, weight: str | None) -> None:
     assert rounded.moved * (1 - 1e-15) <= q.moved <= rounded.moved * (1 + 1e-12)
 
 
+@pytest.mark.slow
 def test_rounding_by_default_is_announced(source: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tally, "MANY", 4)
     monkeypatch.setattr(by_duckdb, "BATCH", 3)
@@ -147,6 +148,7 @@ def test_faults_are_counted_and_shown(engine: str, source: Any) -> None:
         assert "row 9 (from 0) with p missing, y '1'" in message
 
 
+@pytest.mark.slow
 def test_columns_that_look_swapped(engine: str, tmp_path: Path) -> None:
     """Also where something is missing; but outcomes that are no probabilities, or predictions that are, are not."""
     table = pa.table({

@@ -321,6 +321,7 @@ def test_one_row_at_fault_among_sound_ones(
     assert found.provenance.dropped == Faults(outcome=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["polars lazy", "pandas", "pyarrow table", "rows.jsonl", "rows.parquet"])
 def test_rounding_of_streamed_rows(
     engine: str, tmp_path: Path, streamed: list[int], monkeypatch: pytest.MonkeyPatch

@@ -107,6 +107,7 @@ def rounds_in(state: Path) -> int:
 # --- stopping and resuming -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_killed_repeatedly_while_the_file_grows(tmp_path: Path) -> None:
     """SIGKILL at any point after a save: the result is that of an undisturbed watch."""
     file, state, pairs = tmp_path / "rows.csv", tmp_path / "state.json", rows(1000)
@@ -159,6 +160,7 @@ def test_an_idle_pipe_can_be_ended(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_truncated_file_ends_the_watch_with_a_message(tmp_path: Path) -> None:
     file, state, pairs = tmp_path / "rows.csv", tmp_path / "state.json", rows(100)
     file.write_text(csv_of(pairs))

@@ -42,6 +42,7 @@ def check_the_witness(worst: WorstReference, q: Predictor, noise: Noise, eps: fl
     assert worst.value <= worst.upper + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @settings(some, max_examples=max(costly(6).max_examples, some.max_examples // 4))
 @given(data=st.data(), joint=joints(references=2, parts_each=1))
@@ -71,6 +72,7 @@ def test_the_tightness_family_reaches_97_percent(family: type[UniformNoise] | ty
     assert 0.97 <= worst.value / guarantees.batch_decision_loss(noise, eps).value <= 1 + 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [1e-4, 0.01, 0.1])
 @pytest.mark.parametrize("family", [UniformNoise, TruncatedLaplace, RandomRounding])
 def test_theorem_20_nobody_beats_the_lower_bound(family: type[Noise], eps: float) -> None:

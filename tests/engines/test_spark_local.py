@@ -35,10 +35,12 @@ def spark() -> Iterator[Any]:
         session.stop()
 
 
+@pytest.mark.slow
 def test_groups_weights_and_refusals(spark: Any, tmp_path: Path) -> None:
     check_groups_weights_and_refusals(spark.read.parquet(written_parts(trap_table().drop_columns("P"), tmp_path, 2)))
 
 
+@pytest.mark.slow
 def test_spark_draws_what_numpy_draws(spark: Any, tmp_path: Path) -> None:
     rows, noise = many_rows(), TruncatedLaplace(0.05)
     frame = spark.read.parquet(written_parts(rows, tmp_path, 2))

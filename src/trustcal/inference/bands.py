@@ -13,7 +13,6 @@ from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 
 from trustcal.checking import checked_confidence, checked_count, generator
 from trustcal.inference.monotone_bounds import change_of
@@ -93,6 +92,8 @@ def isotonic_band(q: Predictor, confidence: float = 0.95) -> IsotonicBand:
 
     O(n + m²) for m bins.
     """
+    from scipy.stats import beta  # slow to import, and needed here only
+
     q, confidence = equal_rows(q), checked_confidence(confidence)
     counts = row_counts(q)
     assert counts is not None
