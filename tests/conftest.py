@@ -8,7 +8,9 @@ NOTHING_SKIPPED=1 pytest                                             # a skipped
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Generator
 from typing import Any
 
@@ -36,6 +38,17 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     if report.skipped:
         _fail(report)
     return report
+
+
+def pytest_unconfigure() -> None:
+    """Close what Ibis and DuckDB keep open: DuckDB reports functions that are still registered at exit as leaks."""
+    ibis, duckdb = sys.modules.get("ibis"), sys.modules.get("duckdb")
+    if ibis is not None and ibis.options.default_backend is not None:
+        ibis.options.default_backend.disconnect()
+        ibis.options.default_backend = None
+    if duckdb is not None:
+        duckdb.default_connection().close()
+    gc.collect()
 
 
 def _fail(report: Any) -> None:

@@ -24,7 +24,8 @@ FLAWED = {
 }
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
 def test_the_verdicts(seed: int) -> None:
     done: list[tuple[int, int]] = []
     found = claims(seed, lambda *progress: done.append(progress))

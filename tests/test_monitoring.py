@@ -64,6 +64,7 @@ def test_rounding_hardly_raises_what_a_bet_is_worth(q: float, odds: float) -> No
         assert mean - 1 <= Fraction(6, 10**16)
 
 
+@pytest.mark.slow
 def test_errors_that_cancel_quickly_at_a_value_are_not_seen() -> None:
     monitor = Monitor(window=1000)
     monitor.learn_many(np.full(20_000, 0.5), np.arange(20_000) % 2)
@@ -306,6 +307,7 @@ def test_decay_is_weights(n: int) -> None:
     assert shown.measures["dtc"].floor is None
 
 
+@pytest.mark.slow
 def test_a_calibrated_window_shows_its_floor_and_another_more() -> None:
     calibrated, off = Monitor(window=400), Monitor(window=400)
     calibrated.learn_many(*stream(5, 400))

@@ -155,15 +155,10 @@ def test_rounding_to_1e_14(cells: float) -> None:
             assert atoms.at @ atoms.mass == pytest.approx(q, rel=1e-14)  # unbiased
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "scale"),
-    [
-        pytest.param(
-            kind, scale, marks=[pytest.mark.slow] * (scale < 0.1 and kind in (TruncatedGaussian, ClampedGaussian))
-        )
-        for kind in KINDS
-        for scale in SCALES
-    ],
+    [(kind, scale) for kind in KINDS for scale in SCALES],
 )
 def test_mean_displacement_to_1e_14(kind: Any, scale: float) -> None:
     noise = kind(scale)
@@ -470,11 +465,14 @@ def test_pure_privacy_is_approached_by_neighbours() -> None:
         assert ratio <= noise.privacy() * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     [
         TruncatedLaplace,
-        *(pytest.param(k, marks=pytest.mark.slow) for k in (TruncatedGaussian, ClampedLaplace, ClampedGaussian)),
+        TruncatedGaussian,
+        ClampedLaplace,
+        ClampedGaussian,
     ],
 )
 def test_privacy_falls_with_delta_to_0_at_tv(kind: Any) -> None:

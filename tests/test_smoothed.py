@@ -155,10 +155,9 @@ def test_small_scales_approach_the_predictor() -> None:
         assert smoothed.ece() == pytest.approx(ece(THREE), abs=2e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "eps", [pytest.param(1e-9, marks=pytest.mark.slow), 1e-12, pytest.param(1e-15, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("eps", [1e-9, 1e-12, 1e-15])
 def test_the_search_finds_what_is_small_and_far_apart(kind: type[Noise], eps: float) -> None:
     """Close up every hard instance looks the same: its CDL is a multiple of √eps, however little √eps is."""
     assert multiple_of_root(kind, eps) == pytest.approx(multiple_of_root(kind, 1e-6), rel=1e-3)
@@ -216,10 +215,11 @@ def test_other_measures_ask_for_a_grid() -> None:
         ece(smoothed, cells=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "noise", [TruncatedGaussian(0.05), ClampedGaussian(0.05), TruncatedGaussian(2.0), ClampedGaussian(0.3)]
 )
-@pytest.mark.parametrize("shape", ["spread", pytest.param("rare", marks=pytest.mark.slow), "two heaps"])
+@pytest.mark.parametrize("shape", ["spread", "rare", "two heaps"])
 def test_many_predictions_are_as_good_as_a_few(
     noise: TruncatedGaussian | ClampedGaussian, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
