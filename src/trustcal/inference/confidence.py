@@ -15,17 +15,13 @@ from typing import Literal, final
 import numpy as np
 
 from trustcal.checking import checked_confidence, generator
-from trustcal.inference.deviations import deviation
+from trustcal.inference.deviations import ROUNDING, deviation
 from trustcal.inference.sampler import sample_size
+from trustcal.inference.splits import judged, learn_and_judge
 from trustcal.measures.continuous import smcal, smcal_witness
 from trustcal.measures.counts import law_of_counts, row_counts
 from trustcal.measures.transport import DtcWitness, dtc_witness
 from trustcal.predictor import Predictor, as_predictor
-
-_TO_LEARN = 1 / 3
-"""The share of the rows that choose the function in the lower bound; the others measure it."""
-_ROUNDING = 1e-12
-"""More than the rounding of σ and of sums can add up to."""
 
 
 @final
@@ -149,20 +145,14 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
             f"this bound needs the original predictions, but these were moved, by {q.moved:.2g} on average. "
             "Use the predictor before it was rounded or coarsened, or read it with resolution=0."
         )
-    zeros, ones = counts
-    random = generator(rng)
-    learn = np.stack([random.binomial(zeros, _TO_LEARN), random.binomial(ones, _TO_LEARN)])
-    judge = np.stack([zeros, ones]) - learn
-    estimate, rows = smcal(q), int(judge.sum())
-    lower = 0.0
-    if learn.any() and rows:
+    learn, judge = learn_and_judge(q, generator(rng))
+    estimate, lower = smcal(q), 0.0
+    if learn.any():
         witness = smcal_witness(law_of_counts(q.p, learn))
         sigma = np.interp(q.p, witness.p, witness.sigma)  # 1-Lipschitz too
-        found = np.stack([sigma * q.p, sigma * (q.p - 1)])
-        mean, moment = (float((judge * x).sum()) / rows for x in (found, found**2))
-        lower = mean - deviation(moment, rows, 1 - confidence) - _ROUNDING
+        lower = judged(judge, np.stack([sigma * q.p, sigma * (q.p - 1)]), 1 - confidence)
     method = "a third of the rows finds the weighting, the others measure it, by Bennett's inequality"
-    return ConfidenceBound("smcal", estimate, max(0.0, min(lower, estimate)), 1.0, confidence, method, True)
+    return ConfidenceBound("smcal", estimate, min(lower, estimate), 1.0, confidence, method, True)
 
 
 def _upper(
@@ -179,5 +169,5 @@ def _upper(
             "one fixed function, by Hoeffding's inequality with the effective sample size: rigorous for weights fixed "
             "beforehand"
         )
-    upper = min(1.0, estimate + far + moved + _ROUNDING)
+    upper = min(1.0, estimate + far + moved + ROUNDING)
     return ConfidenceBound(statistic, estimate, 0.0, upper, confidence, method, rigorous)
