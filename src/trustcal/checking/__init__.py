@@ -10,9 +10,8 @@ they are counted.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
-from pathlib import Path
+from enum import IntEnum, unique
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Thing = TypeVar("Thing")
+
+_PACKAGE = int.from_bytes(b"tcal")
+"""The first word of our spawn keys: seeds that a user spawns have others."""
 
 
 def as_number(value: object) -> float:
@@ -68,10 +70,47 @@ def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} must be an array, but its entries have different lengths.") from None
 
 
-def generator(rng: object) -> np.random.Generator:
-    """The generator itself, or a new one with the given seed."""
+@unique
+class Role(IntEnum):
+    """Who draws random numbers.  Each role has its own stream, so one seed may be given to every part of a program.
+
+    If two roles drew the same numbers, noise could be a function of the outcomes, and no bound would hold.
+    """
+
+    RESAMPLING = 0
+    """Simulated outcomes and resampled rows, in inference."""
+    SPLITS = 1
+    """Which rows choose and which judge."""
+    NOISE = 2
+    """Noise on predictions, in the order of rows."""
+    ROW_NOISE = 3
+    """Noise on predictions, by row id."""
+    ONLINE_NOISE = 4
+    """Noise on predictions, by round."""
+    FORECASTER = 5
+    """The coins of a forecaster."""
+    OUTCOMES = 6
+    """The outcomes of an adversary or a hard sequence."""
+    CHANCES = 7
+    """The probabilities of an adversary's outcomes."""
+    EXAMPLES = 8
+    """Random examples for the claims of the paper."""
+
+    def stream(self, seed: object) -> np.random.SeedSequence:
+        """The stream of this role: other than that of any other role, and than `default_rng(seed)`.
+
+        >>> Role.NOISE.stream(7).generate_state(1) == Role.OUTCOMES.stream(7).generate_state(1)
+        array([False])
+        """
+        return np.random.SeedSequence(seed, spawn_key=(_PACKAGE, self))  # type: ignore[arg-type]
+
+
+def generator(rng: object, role: Role = Role.RESAMPLING) -> np.random.Generator:
+    """The generator itself, or a new one with the role's stream of the given seed."""
+    if isinstance(rng, np.random.Generator):
+        return rng
     try:
-        return np.random.default_rng(rng)  # type: ignore[arg-type]
+        return np.random.default_rng(role.stream(rng))
     except (TypeError, ValueError):
         raise ValueError(f"rng must be a numpy Generator or a seed, an integer from 0 up, not {rng!r}.") from None
 
@@ -117,9 +156,9 @@ def checked_number(
     return number
 
 
-def checked_fraction(name: str, value: object, remedy: str = "") -> float:
+def checked_fraction(name: str, value: object) -> float:
     """A number in [0, 1] as a float."""
-    return checked_number(name, value, 0, 1, remedy=remedy)
+    return checked_number(name, value, 0, 1)
 
 
 def checked_eps(eps: object, most: float = 1.0, statement: str = "") -> float:
@@ -207,7 +246,7 @@ def checked_seed(seed: object) -> int:
     return int(seed)
 
 
-def checked_choice(name: str, value: Thing, options: Iterable[Thing], remedy: str = "") -> Thing:
+def checked_choice(name: str, value: Thing, options: Iterable[Thing]) -> Thing:
     """One of a few options; the error lists them.
 
     >>> checked_choice("end", "right", ("left", "middle"))
@@ -216,8 +255,7 @@ def checked_choice(name: str, value: Thing, options: Iterable[Thing], remedy: st
     """
     known = tuple(options)
     if not any(value is option or (type(value) is type(option) and value == option) for option in known):
-        listed = ", ".join(map(repr, known))
-        raise ValueError(f"{name} must be one of {listed}, not {value!r}." + (f" {remedy}" if remedy else ""))
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, not {value!r}.")
     return value
 
 
@@ -230,20 +268,6 @@ def checked_names(name: str, given: Iterable[str], known: Iterable[str]) -> tupl
             f"{name} must be among {', '.join(possible)}, but got {', '.join(map(repr, wrong)) or 'none'}."
         )
     return names
-
-
-def checked_output(path: str | Path, *sources: str | Path) -> Path:
-    """A path that can be written to, checked before the work starts; none of the sources may be overwritten."""
-    target = Path(path)
-    if target.is_dir():
-        raise ValueError(f"{target} is a folder: name a file to write to.")
-    if not target.parent.is_dir():
-        raise ValueError(f"{target} cannot be written: the folder {target.parent} does not exist.")
-    if target.exists() and (not target.is_file() or target.absolute().parent == Path("/dev")):  # such as /dev/stdout
-        raise ValueError(f"{target} is a device or a pipe: name a file to write to.")
-    if os.path.realpath(target) in map(os.path.realpath, sources):
-        raise ValueError(f"{target} is being read: name another file to write to.")
-    return target
 
 
 def refuse_unpaired(least: int = 0, **vectors: FloatArray) -> None:
@@ -263,3 +287,24 @@ def checked_resolution(resolution: float | None) -> float | None:
         f"resolution must be a power of two from 2^-52 to 1/2, such as 2**-20, or 0 to keep every value, "
         f"not {resolution!r}."
     )
+
+
+def checked_clusters(cluster: ArrayLike, sample_weight: ArrayLike | None, rows: int) -> NDArray[np.int64]:
+    """The cluster of each row of positive weight as 0, 1, 2, …, in the order of their labels."""
+    label = np.asarray(cluster)
+    if label.dtype.kind not in "biuf":
+        missing = np.array([value is None or value != value for value in label.ravel().tolist()], dtype=bool)
+        label = label.astype(str)
+    else:
+        missing = np.isnan(label)
+    if label.ndim != 1:
+        raise ValueError(f"cluster must be one column of labels, but its shape is {label.shape}.")
+    refuse(missing, label, "every row must have a cluster", "give a row without one a label of its own")
+    if sample_weight is not None and len(label) == len(np.asarray(sample_weight)):
+        label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
+    if len(label) != rows:
+        raise ValueError(
+            f"cluster must have one label per row, but there are {len(label)} for {rows} rows. "
+            "Pass columns of the same table."
+        )
+    return np.unique(label, return_inverse=True)[1].astype(np.int64)

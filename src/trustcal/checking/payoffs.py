@@ -18,8 +18,23 @@ def checked_payoff(payoff: ArrayLike) -> FloatArray:
             "payoff must have a row per action and two columns, the payoff if y = 0 and if y = 1, "
             f"but its shape is {table.shape}."
         )
-    worse = np.where(np.isfinite(table[:, 0]), table[:, 1], table[:, 0])
-    refuse(~np.isfinite(worse), worse, "payoffs must be finite numbers", "leave out impossible actions")
+    return _finite(table)
+
+
+def checked_outcome_payoff(payoff: ArrayLike) -> FloatArray:
+    """A table of payoffs, a row per action and a column per outcome, two or more, as a new array."""
+    table = np.array(as_numbers(payoff, "payoff"))
+    if table.ndim != 2 or table.shape[1] < 2 or len(table) == 0:
+        raise ValueError(
+            f"payoff must have a row per action and a column per outcome, two or more, but its shape is {table.shape}."
+        )
+    return _finite(table)
+
+
+def _finite(table: FloatArray) -> FloatArray:
+    """The table, unless an entry is not finite or so large that differences are not."""
+    worst = table[np.arange(len(table)), np.argmin(np.isfinite(table), axis=1)]
+    refuse(~np.isfinite(worst), worst, "payoffs must be finite numbers", "leave out impossible actions")
     if np.abs(table).max() > np.finfo(float).max / 4:
         raise ValueError("payoffs must be small enough for their differences to be finite. Use larger units.")
     return table

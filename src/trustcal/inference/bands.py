@@ -14,10 +14,10 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_confidence, checked_count, generator
+from trustcal.checking import Role, checked_confidence, checked_count, generator
 from trustcal.inference.monotone_bounds import change_of
-from trustcal.inference.splits import equal_rows, folds_of
-from trustcal.measures.counts import law_of_counts, row_counts
+from trustcal.inference.splits import equal_rows, folds_of, others, usable_rows
+from trustcal.measures.counts import row_counts
 from trustcal.measures.monotone import monotone_cdl_witness
 from trustcal.predictor import Predictor
 
@@ -128,7 +128,7 @@ def held_out(q: Predictor, folds: int = 5, *, rng: np.random.Generator | int) ->
     Parameters
     ----------
     q : Predictor
-        Counted from independent rows of equal weight.
+        Counted from rows; those with the same prediction have the same weight, unless rows have clusters.
     folds : int
         At least 2.
     rng : Generator or int
@@ -148,12 +148,11 @@ def held_out(q: Predictor, folds: int = 5, *, rng: np.random.Generator | int) ->
 
     O(folds · n).
     """
-    q, folds = equal_rows(q), checked_count("folds", folds, least=2)
-    parts = folds_of(q, folds, generator(rng))
-    every = np.sum(parts, axis=0)
+    q, folds = usable_rows(q), checked_count("folds", folds, least=2)
+    parts = folds_of(q, folds, generator(rng, Role.SPLITS))
     total = 0.0
     for part in parts:
-        others = every - part
-        if part.any() and others.any():
-            total += float((part * change_of(monotone_cdl_witness(law_of_counts(q.p, others)), q.p)).sum())
-    return total / int(every.sum())
+        rest = others(parts, part)
+        if part and rest:
+            total += float((part.weight * change_of(monotone_cdl_witness(rest.law(q.p)), q.p)).sum())
+    return total / float(sum(part.weight.sum() for part in parts))

@@ -2,24 +2,23 @@
 
 Both smCal and DTC are largest values of E[f(p, y)] over fixed classes of functions with |f(p, y)| ≤ |p − y|.  The best
 f of the population is one fixed function, so the rows cannot show much less of it than the population has: no uniform
-bound over the class is needed.  From below, some rows choose a function and the others measure it.  docs/theory.md has
+bound over the class is needed.  From below, some rows choose a function and the others measure it.  theory.md has
 the proofs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, sqrt
 from typing import Literal, final
 
 import numpy as np
 
-from trustcal.checking import checked_confidence, generator
-from trustcal.inference.deviations import ROUNDING, deviation
+from trustcal.checking import Role, checked_confidence, generator
+from trustcal.inference.deviations import ROUNDING, WEIGHTED, deviation, hoeffding
 from trustcal.inference.sampler import sample_size
-from trustcal.inference.splits import judged, learn_and_judge
+from trustcal.inference.splits import judged, judged_by, learn_and_judge, usable_rows
 from trustcal.measures.continuous import smcal, smcal_witness
-from trustcal.measures.counts import law_of_counts, row_counts
+from trustcal.measures.counts import row_counts
 from trustcal.measures.transport import DtcWitness, dtc_witness
 from trustcal.predictor import Predictor, as_predictor
 
@@ -112,12 +111,12 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
     """A lower confidence bound on the smooth calibration error of the population (Theorem 28).
 
     A random third of the rows finds the best weighting σ; the others measure E[σ(p)(p − y)], and t is subtracted from
-    that mean, as in `smcal_upper_bound` with the second moment of σ(p)(p − y) for v.  Rows must have equal weights, and
-    predictions must not have been moved: `q.moved` is a mean over all rows, and the measuring ones may have moved more.
+    that mean, as in `smcal_upper_bound` with the second moment of σ(p)(p − y) for v.  Predictions must not have been
+    moved: `q.moved` is a mean over all rows, and the measuring ones may have moved more.
 
     Parameters
     ----------
-    q : a predictor made from rows of equal weight.
+    q : a predictor made from rows; those with the same prediction have the same weight, unless rows have clusters.
     confidence : the least probability that the bound holds, strictly between 0 and 1.
     rng : a numpy Generator or a seed, for the split.
 
@@ -129,30 +128,20 @@ def smcal_lower_bound(q: Predictor, confidence: float = 0.95, *, rng: np.random.
     >>> p = rng.random(10_000)
     >>> bound = smcal_lower_bound(Predictor.from_samples(rng.random(10_000) < p**1.5, p), rng=0)
     >>> round(bound.lower, 4), round(bound.estimate, 4)
-    (0.0979, 0.1086)
+    (0.0954, 0.1086)
 
     O(n log n).
     """
     q, confidence = as_predictor(q), checked_confidence(confidence)
     sample_size(q)
-    counts = row_counts(q)
-    if counts is None:
-        raise ValueError(
-            "this bound needs rows of equal weight, but these have different weights. Leave the weights out."
-        )
-    if q.moved > 0:
-        raise ValueError(
-            f"this bound needs the original predictions, but these were moved, by {q.moved:.2g} on average. "
-            "Use the predictor before it was rounded or coarsened, or read it with resolution=0."
-        )
-    learn, judge = learn_and_judge(q, generator(rng))
+    q = usable_rows(q)
+    learn, judge = learn_and_judge(q, generator(rng, Role.SPLITS))
     estimate, lower = smcal(q), 0.0
-    if learn.any():
-        witness = smcal_witness(law_of_counts(q.p, learn))
+    if learn:
+        witness = smcal_witness(learn.law(q.p))
         sigma = np.interp(q.p, witness.p, witness.sigma)  # 1-Lipschitz too
         lower = judged(judge, np.stack([sigma * q.p, sigma * (q.p - 1)]), 1 - confidence)
-    method = "a third of the rows finds the weighting, the others measure it, by Bennett's inequality"
-    return ConfidenceBound("smcal", estimate, min(lower, estimate), 1.0, confidence, method, True)
+    return ConfidenceBound("smcal", estimate, min(lower, estimate), 1.0, confidence, judged_by(judge), judge.alike)
 
 
 def _upper(
@@ -164,10 +153,7 @@ def _upper(
         far = deviation(min(1.0, brier + 2 * q.moved), rows, 1 - confidence)
         method = "one fixed function, by Bennett's inequality with the Brier score"
     else:
-        far = sqrt(2 * log(1 / (1 - confidence)) / rows)
-        method = (
-            "one fixed function, by Hoeffding's inequality with the effective sample size: rigorous for weights fixed "
-            "beforehand"
-        )
+        far = hoeffding(rows, 1 - confidence)
+        method = WEIGHTED
     upper = min(1.0, estimate + far + moved + ROUNDING)
     return ConfidenceBound(statistic, estimate, 0.0, upper, confidence, method, rigorous)

@@ -12,7 +12,10 @@ ROUNDING = 1e-12
 """More than rounding can add up to."""
 _TANGENTS = 16
 ONE_FUNCTION = "one fixed function, by Bennett's inequality with its second moment"
-WEIGHTED = "one fixed function, by Hoeffding's inequality with the effective sample size: for weights fixed in advance"
+WEIGHTED = (
+    "one fixed function, by Hoeffding's inequality with the effective sample size: for weights, or the sizes of "
+    "clusters, fixed in advance"
+)
 
 
 def deviation(moment: float, rows: float, error: float) -> float:

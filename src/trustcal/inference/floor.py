@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from trustcal.checking import checked_count, checked_names
 from trustcal.inference.sampler import RowSampler
-from trustcal.measures.table import MEASURES, audited
+from trustcal.measures.atb import atb_floor
+from trustcal.measures.table import MEASURES
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
@@ -46,12 +47,12 @@ def sampling_floor(
     """What a measure would show of a perfectly calibrated predictor with q's predictions and sample size.
 
     Outcomes are simulated, y ~ Bernoulli(p) for every row, and measured.  The mean of ECE on single values is in closed
-    form.  The same seed gives the same bits.
+    form, and so is that of ATB.  The same seed gives the same bits.
 
     Parameters
     ----------
     q : a predictor made from rows.
-    statistic : the key of a measure: dtc, smcal, smece, ece or cdl.
+    statistic : the key of a measure, such as monotone_cdl or smcal.
     draws : the number of simulated data sets.
     cells : the number of bins for ECE and CDL; unless given, as in `calibration_tests`.
     rng : a numpy Generator or a seed.
@@ -62,12 +63,12 @@ def sampling_floor(
 
     >>> q = Predictor.from_samples([0, 1, 1, 1] * 10, [0.5, 0.5, 0.75, 0.75] * 10)
     >>> floor = sampling_floor(q, "ece", rng=0)
-    >>> round(floor.mean, 6), floor.quantile_95
+    >>> round(floor.mean, 6), round(floor.quantile_95, 6)
     (0.081986, 0.175)
 
     O(draws · n log n).
     """
-    (statistic,) = checked_names("statistics", [statistic], audited())
+    (statistic,) = checked_names("statistics", [statistic], MEASURES)
     sampler = RowSampler.of(q, cells)
     shown = sampler.simulated(sampler.calibrated_draw, (statistic,), checked_count("draws", draws), rng)[:, 0]
     return floor_of(sampler, statistic, shown)
@@ -75,10 +76,14 @@ def sampling_floor(
 
 def floor_of(sampler: RowSampler, statistic: str, shown: FloatArray) -> Floor:
     """The floor, from what calibrated draws showed."""
-    exact = statistic == "ece" and sampler.bins is None and sampler.fine is None
+    mean = float(shown.mean())
+    if statistic == "ece" and sampler.bins is None and sampler.binomial:
+        mean = ece_floor(sampler)
+    elif statistic == "atb" and sampler.fine.clusters is None:
+        mean = atb_floor(sampler.fine).mean
     return Floor(
         statistic,
-        ece_floor(sampler) if exact else float(shown.mean()),
+        mean,
         _quantile_95(shown),
         len(shown),
         sampler.occupied if MEASURES[statistic].conditional else None,

@@ -1,17 +1,18 @@
-"""Confidence bounds on the monotone calibration decision loss (Theorems 39 and 40; proofs in docs/theory.md)."""
+"""Confidence bounds on the monotone calibration decision loss (Theorems 39 and 40; proofs in theory.md)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_confidence, generator
+from trustcal.checking import Role, checked_confidence, generator
 from trustcal.decisions.envelope import bridge, over_half
 from trustcal.inference.confidence import ConfidenceBound
 from trustcal.inference.deviations import ONE_FUNCTION, ROUNDING, WEIGHTED, hoeffding, tangents
 from trustcal.inference.sampler import sample_size
-from trustcal.inference.splits import JUDGED, judged, learn_and_judge, usable_rows
-from trustcal.measures.counts import law_of_counts, row_counts
+from trustcal.inference.splits import judged, judged_by, learn_and_judge, usable_rows
+from trustcal.kernels.blocks import blocks
+from trustcal.measures.counts import row_counts
 from trustcal.measures.monotone import MonotoneWitness, monotone_cdl, monotone_cdl_witness
 from trustcal.predictor import Predictor, as_predictor
 
@@ -69,16 +70,16 @@ def monotone_cdl_lower_bound(
     Parameters
     ----------
     q : Predictor
-        Counted from independent rows of equal weight.
+        Counted from rows; those with the same prediction have the same weight, unless rows have clusters.
     confidence : float
         Between 0 and 1.
     rng : Generator or int
-        Chooses the third of the rows that finds the decision maker and the thresholds; the others judge them.
+        Chooses the third of the rows (or clusters) that finds the decision maker and the thresholds.
 
     Returns
     -------
     ConfidenceBound
-        Rigorous for any number of rows.
+        Rigorous for any number of independent rows of equal weight; else for weights and sizes fixed in advance.
 
     Examples
     --------
@@ -91,23 +92,23 @@ def monotone_cdl_lower_bound(
     O(n).
     """
     q, confidence, estimate = usable_rows(q), checked_confidence(confidence), monotone_cdl(as_predictor(q))
-    learn, judge = learn_and_judge(q, generator(rng))
-    if not learn.any():
-        return ConfidenceBound("monotone_cdl", estimate, 0.0, 1.0, confidence, JUDGED, True)
-    change = change_of(monotone_cdl_witness(law_of_counts(q.p, learn)), q.p)
-    lower = judged(judge, change, 1 - confidence)
-    return ConfidenceBound("monotone_cdl", estimate, min(lower, estimate), 1.0, confidence, JUDGED, True)
+    learn, judge = learn_and_judge(q, generator(rng, Role.SPLITS))
+    lower = judged(judge, change_of(monotone_cdl_witness(learn.law(q.p)), q.p), 1 - confidence) if learn else 0.0
+    return ConfidenceBound(
+        "monotone_cdl", estimate, min(lower, estimate), 1.0, confidence, judged_by(judge), judge.alike
+    )
 
 
 def change_of(witness: MonotoneWitness, p: FloatArray) -> FloatArray:
-    """What moving the thresholds of a witness changes at predictions p: if y = 0, and if y = 1.  O(n)."""
+    """What moving the thresholds of a witness changes at sorted predictions p: if y = 0, and if y = 1.  O(n)."""
     change = np.zeros((2, len(p)))
     for mu, weight, instead, on in zip(
         witness.thresholds, witness.weights, witness.instead, witness.acts_on, strict=True
     ):
-        more = (p >= instead).astype(np.float64) - (p >= mu if on else p > mu)
-        change[0] -= weight * mu * more
-        change[1] += weight * (1 - mu) * more
+        own, other = np.searchsorted(p, mu, side="left" if on else "right"), np.searchsorted(p, instead)
+        between, sign = slice(min(own, other), max(own, other)), 1.0 if other < own else -1.0
+        change[0, between] -= sign * weight * mu
+        change[1, between] += sign * weight * (1 - mu)
     return change
 
 
@@ -120,6 +121,14 @@ def _height(q: Predictor, mu: FloatArray, slope: float) -> float:
 
 def _tilted(q: Predictor, mu: FloatArray, slope: float) -> FloatArray:
     """T at thresholds: the best upper sets are the isotonic fit read at shifted thresholds (proof of Theorem 39)."""
+    best = np.empty(len(mu))
+    for block in blocks(len(mu)):
+        best[block] = _tilted_block(q, mu[block], slope)
+    return best
+
+
+def _tilted_block(q: Predictor, mu: FloatArray, slope: float) -> FloatArray:
+    """T at a few thresholds."""
     mass, one = q.upper_sums
     tilt = 2 * slope
     best = np.zeros(len(mu))

@@ -1,13 +1,14 @@
 """RowSampler: the rows of a predictor, drawn again.
 
-Every simulation of this room starts from a `RowSampler`: the predictions and the number of rows at each.  It draws the
-outcomes that calibrated predictions would have, or draws rows from the rows, with replacement.
+Every simulation of this room starts from a `RowSampler`: the predictions, the number of rows at each and their weights,
+or the rows of each cluster.  It draws the outcomes that calibrated predictions would have, or draws rows (or clusters)
+from the rows, with replacement.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import final
 
@@ -15,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.checking import generator
-from trustcal.measures.counts import law_of_counts, row_counts
-from trustcal.measures.pooling import bins_for, on_bins
+from trustcal.clusters import Clusters, added, shared_outcomes
+from trustcal.measures.counts import WHOLE, constant_weights, row_counts
+from trustcal.measures.pooling import Bins, bins_for, on_bins, repeated
 from trustcal.measures.table import MEASURES, values_of
 from trustcal.predictor import Predictor, as_predictor
 
@@ -33,18 +35,16 @@ _STEPS = 0.6
 @final
 @dataclass(frozen=True, eq=False)
 class RowSampler:
-    """Predictions with the number of rows at each, and two ways to draw such rows again."""
+    """Predictions with the rows at each, and two ways to draw such rows again."""
 
     observed: Predictor
     """What is measured: the predictor itself, or the same predictor pooled on a grid."""
-    counts: IntArray
-    """The number of rows at each value of `observed`; with weights, the effective number."""
-    fine: Predictor | None
-    """The predictor before it was pooled, if its rows count alike: their outcomes follow their own predictions."""
-    bins: int | None
-    """Conditional measures are taken on at most this many bins of equal mass; None: on the values as they are."""
-    pooled: bool
-    """Whether values were pooled on the grid."""
+    fine: Predictor
+    """The predictor before it was pooled: outcomes follow its predictions."""
+    alike: bool
+    """Whether rows are independent and of equal weight."""
+    bins: Bins | None
+    """Conditional measures are taken on these bins; None: on the values as they are."""
     note: str
     """What was pooled or approximated; empty if nothing was."""
 
@@ -52,9 +52,12 @@ class RowSampler:
     def of(cls, q: Predictor, cells: int | None = None) -> RowSampler:
         """The sampler of q's rows; conditional measures on bins as an audit takes them, or as given.  O(n log n)."""
         q = as_predictor(q)
-        effective, rows = sample_size(q), q.rows or 0
+        sample_size(q)
         observed = q if len(q) <= FINEST else _on_means(q)
-        alike, singles = row_counts(q) is not None, observed is q and len(q) == rows
+        bins = bins_for(q, cells)
+        if bins is not None and observed is not q:
+            bins = bins.along(q, np.unique(_grid(q.p), return_inverse=True)[1], observed)
+        alike = row_counts(q) is not None
         notes = []
         if q.moved > 0:
             notes.append(
@@ -64,16 +67,19 @@ class RowSampler:
         if observed is not q:
             moved = observed.moved - q.moved
             notes.append(f"{len(q)} values pooled on a grid of {FINEST} bins, which moves each by {moved:.1e}")
-        if not (alike or singles):
-            notes.append("weights differ: each value is drawn as its effective number of equal rows; approximate")
-        return cls(
-            observed=observed,
-            counts=np.rint(observed.mass * rows).astype(np.int64) if alike else _effective_counts(observed, effective),
-            fine=q if alike and observed is not q else None,
-            bins=bins_for(q, cells),
-            pooled=observed is not q,
-            note="; ".join(notes),
-        )
+        if q.clusters is not None:
+            notes.append(
+                f"{q.clusters.count:,} clusters, effective number {q.clusters.effective:,.0f}: outcomes are drawn with "
+                f"the correlation within clusters, {q.clusters.correlation(q.p):.2g}; approximate"
+            )
+        elif not constant_weights(q):
+            notes.append("weights differ among rows with the same prediction: approximate")
+        return cls(observed, q, alike, bins, "; ".join(notes))
+
+    @property
+    def pooled(self) -> bool:
+        """Whether values were pooled on the grid."""
+        return self.observed is not self.fine
 
     def binned(self, q: Predictor) -> Predictor:
         """What conditional measures are taken on.  Bins depend on predictions and masses only, never on outcomes."""
@@ -103,47 +109,114 @@ class RowSampler:
         """The most that pooling on the grid can have moved a smooth measure; 0 for conditional ones, taken on bins."""
         return (MEASURES[statistic].rounding_effect(self.observed) or 0.0) if self.pooled else 0.0
 
-    def with_outcomes(self, ones: IntArray) -> Predictor:
-        """The predictor with this many ones among the rows of each value."""
-        q = self.observed
-        positive = np.minimum(ones * (q.mass / self.counts), q.mass)
-        return Predictor(q.p, q.mass, positive, rows=q.rows, effective_rows=q.effective_rows, moved=q.moved)
-
     def calibrated_draw(self, rng: np.random.Generator) -> Predictor:
         """The same predictions with outcomes y ~ Bernoulli(p), drawn for every row.
 
-        Rows whose values were pooled are still drawn by their own predictions.  Cut [0, 1] into bins of width d, and
-        let y = 1 where a uniform U < p.  A row's U falls into the bin of its prediction with probability d, whatever
-        the prediction: these few rows are drawn one by one.  For the others only the bin matters: a binomial each.
-        O(values + rows·d).
+        Rows of one value that have unequal weights are drawn as their effective number k of equal rows, which need not
+        be whole: then the number is drawn from the two next to it, so that the mean of 1/k is right, and with it the
+        variance.  Rows whose values were pooled are drawn by their own predictions.  O(n).
         """
-        if self.fine is None:
-            return self.with_outcomes(rng.binomial(self.counts, self.observed.p))
-        rows, width = int(self.counts.sum()), 1.0 / FINEST
-        first, place, low = self._fine_rows
-        undecided = rng.choice(rows, rng.binomial(rows, width), replace=False, shuffle=False)
-        value = np.searchsorted(first, undecided, side="right")
-        at = place[value]
-        ones = rng.random(len(value)) < (self.fine.p[value] - low[at]) / width
-        decided = self.counts - np.bincount(at, minlength=len(low))
-        drawn = rng.binomial(decided, low / (1.0 - width))
-        return self.with_outcomes(drawn + np.bincount(at[ones], minlength=len(low)))
+        q = self.observed
+        return replace(q, positive=np.minimum(self._drawn_positive(rng), q.mass), clusters=None)
+
+    def drawn_bias(self, rng: np.random.Generator) -> FloatArray:
+        """E[(p − y); p] of a calibrated draw, at each value observed.  O(n)."""
+        return self.observed.p * self.observed.mass - self._drawn_positive(rng)
+
+    def flipped_bias(self, rng: np.random.Generator) -> FloatArray:
+        """E[(p − y); p] with a random sign for each cluster: for any dependence within clusters.  O(n)."""
+        q, clusters = self.observed, self.observed.clusters
+        assert clusters is not None
+        sign = rng.choice([-1.0, 1.0], clusters.count)[clusters.cluster]
+        return added(clusters.value, sign * clusters.weight * (q.p[clusters.value] - clusters.outcome), len(q))
 
     def resampled(self, rng: np.random.Generator) -> Predictor:
-        """As many rows, drawn from the rows with replacement.  O(values)."""
+        """As many rows, drawn from the rows with replacement; with clusters, as many clusters.  O(n).
+
+        Where a value repeats, the frequency of ones is drawn from Jeffreys' posterior instead: the same for many rows,
+        but not certain after a few rows with one outcome.
+        """
         q = self.observed
-        law = np.concatenate([q.mass - q.positive, q.positive])
-        rows = max(1, round(sample_size(q)))
-        return law_of_counts(q.p, rng.multinomial(rows, law / law.sum()).reshape(2, -1), moved=q.moved)
+        if q.clusters is not None:
+            times = rng.multinomial(q.clusters.count, np.full(q.clusters.count, 1 / q.clusters.count))
+            weight = q.clusters.weight * times[q.clusters.cluster]
+            one = added(q.clusters.value, weight * q.clusters.outcome, len(q))
+            both = added(q.clusters.value, weight * ~q.clusters.outcome, len(q)) + one
+        else:
+            k, ones = q.rows_at, q.rows_at * q.p_hat
+            times = rng.multinomial(max(1, round(k.sum())), k / k.sum())
+            share, often = rng.binomial(times, q.p_hat) / np.maximum(times, 1), repeated(q)
+            share[often] = rng.beta(ones[often] + 0.5, (k - ones)[often] + 0.5)
+            both = times * (q.mass / k)
+            one = both * share
+        total = both.sum()
+        return Predictor(
+            q.p, both / total, np.minimum(one, both) / total, rows=q.rows, effective_rows=q.effective_rows,
+            moved=q.moved,
+        )  # fmt: skip
+
+    def _drawn_positive(self, rng: np.random.Generator) -> FloatArray:
+        """Σ of the weights of rows with outcome 1, at each value observed."""
+        q, size = self.fine, len(self.observed)
+        if q.clusters is not None:
+            return self._drawn_by_cluster(q.clusters, rng)
+        if self.alike and self.pooled:
+            return self._drawn_on_grid(rng)
+        k, more = whole_rows(q)
+        k = k + (rng.random(len(k)) < more) if more.any() else k
+        one = rng.binomial(k, q.p) * (q.mass / k)
+        return one if not self.pooled else added(self._places, one, size)
+
+    def _drawn_by_cluster(self, clusters: Clusters, rng: np.random.Generator) -> FloatArray:
+        """Outcomes that are correlated within clusters."""
+        one = shared_outcomes(clusters, self.fine.p, self._correlation, rng)
+        place = clusters.value if not self.pooled else self._places[clusters.value]
+        return added(place, clusters.weight * one, len(self.observed))
+
+    def _drawn_on_grid(self, rng: np.random.Generator) -> FloatArray:
+        """Rows of equal weight, pooled on the grid, without a draw for each.
+
+        Cut [0, 1] into bins of width d, and let y = 1 where a uniform U < p.  A row's U falls into the bin of its
+        prediction with probability d, whatever the prediction: these few rows are drawn one by one.  For the others
+        only the bin matters: a binomial each.  O(bins + rows·d).
+        """
+        rows, width = int(self.counts.sum()), 1.0 / FINEST
+        first, low = self._fine_rows
+        undecided = rng.choice(rows, rng.binomial(rows, width), replace=False, shuffle=False)
+        value = np.searchsorted(first, undecided, side="right")
+        at = self._places[value]
+        ones = rng.random(len(value)) < (self.fine.p[value] - low[at]) / width
+        decided = self.counts - np.bincount(at, minlength=len(low))
+        drawn = rng.binomial(decided, low / (1.0 - width)) + np.bincount(at[ones], minlength=len(low))
+        return drawn * (self.observed.mass / self.counts)
 
     @cached_property
-    def _fine_rows(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Of the fine predictor: where the rows of the next value begin, each value's bin, and the bins' lower ends."""
-        assert self.fine is not None
-        assert self.fine.rows is not None
-        first = np.cumsum(np.rint(self.fine.mass * self.fine.rows).astype(np.int64))
-        occupied, place = np.unique(_grid(self.fine.p), return_inverse=True)
-        return first, place, occupied / FINEST
+    def counts(self) -> IntArray:
+        """The number of rows at each value observed; with weights, the effective number, rounded down."""
+        if self.alike:
+            return np.rint(self.observed.mass * (self.observed.rows or 0)).astype(np.int64)
+        return whole_rows(self.observed)[0]
+
+    @property
+    def binomial(self) -> bool:
+        """Whether the number of ones at each value observed is binomial: independent rows of constant weight."""
+        return not self.pooled and self.fine.clusters is None and (self.alike or not whole_rows(self.fine)[1].any())
+
+    @cached_property
+    def _correlation(self) -> float:
+        assert self.fine.clusters is not None
+        return self.fine.clusters.correlation(self.fine.p)
+
+    @cached_property
+    def _places(self) -> IntArray:
+        """The observed value of each fine one."""
+        return np.unique(_grid(self.fine.p), return_inverse=True)[1].astype(np.int64)
+
+    @cached_property
+    def _fine_rows(self) -> tuple[IntArray, FloatArray]:
+        """Of the fine predictor: where the rows of the next value begin; and the lower ends of the bins."""
+        first = np.cumsum(np.rint(self.fine.mass * (self.fine.rows or 0)).astype(np.int64))
+        return first, np.unique(_grid(self.fine.p)) / FINEST
 
 
 def sample_size(q: Predictor) -> float:
@@ -154,6 +227,15 @@ def sample_size(q: Predictor) -> float:
             "Use Predictor.from_samples."
         )
     return float(q.rows) if q.effective_rows is None else q.effective_rows
+
+
+def whole_rows(q: Predictor) -> tuple[IntArray, FloatArray]:
+    """The effective number of rows at each value, rounded down, and the probability of one more."""
+    k = np.maximum(q.rows_at, 1.0)
+    near = np.rint(k)
+    k = np.where(np.abs(k - near) <= WHOLE * near, near, k)
+    low = np.floor(k)
+    return low.astype(np.int64), (low + 1) * (k - low) / k
 
 
 def _grid(p: FloatArray) -> IntArray:
@@ -170,22 +252,3 @@ def _on_means(q: Predictor) -> Predictor:
     highest = np.where(place + 1 < FINEST, np.nextafter((place + 1) / FINEST, 0.0), 1.0)
     mean = np.clip(mean[place], place / FINEST, highest)
     return q.map(lambda _: mean)
-
-
-def _effective_counts(q: Predictor, effective: float) -> IntArray:
-    """The effective number of rows at each value: k = max(1, c·mass), with c such that Σ mass²/k = Σ w².
-
-    The weights of single rows are not known, only the sum of their squares, Kish's 1/effective_rows.  A value's mass
-    times the mean outcome of k equal rows has variance p(1 − p)·mass²/k, so the variances add up to what they should.
-    It is exact where all weights are equal, and where no value is seen twice.
-    """
-    target = 1.0 / effective
-    mass = np.sort(q.mass)[::-1]
-    heavy = np.append(0.0, np.cumsum(mass))  # of the first i values, Σ mass; of the others, Σ mass²
-    light = np.append(np.cumsum(mass[::-1] ** 2)[::-1], 0.0)
-    # At c = 1/mass[i] the first i values count as c·mass rows each, and all others as one: then the sum is too small,
-    # or c must be larger.  It falls as c grows, so the first i where it is small enough says who counts as more.
-    enough = heavy[:-1] * mass + light[:-1] <= target * (1 + 1e-12)
-    first = int(np.argmax(enough)) if enough.any() else len(mass)
-    c = heavy[first] / (target - light[first]) if first else 0.0
-    return np.maximum(1, np.floor(c * q.mass * (1 + 1e-9))).astype(np.int64)

@@ -1,46 +1,90 @@
-"""Rows split at random: some choose, the others judge."""
+"""Rows split at random: some choose, the others judge.  Clusters are never split."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.inference.deviations import ROUNDING, deviation
-from trustcal.measures.counts import row_counts
+from trustcal.inference.deviations import ROUNDING, deviation, hoeffding
+from trustcal.measures.counts import constant_weights, row_counts
 from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _TO_LEARN = 1 / 3
 """The share of the rows that choose."""
 JUDGED = "a third of the rows chooses the function, the others judge it, by Bennett's inequality"
+JUDGED_WEIGHTED = (
+    "a third of the rows chooses the function, the others judge it, by Hoeffding's inequality with the effective "
+    "sample size: for weights, or the sizes of clusters, fixed in advance"
+)
 
 
-def learn_and_judge(q: Predictor, random: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """How many rows of each value learn and how many judge, for the outcomes 0 and 1."""
-    counts = _counts(q)
-    learn = random.binomial(counts, _TO_LEARN)
-    return learn, counts - learn
+@final
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the rows."""
+
+    weight: NDArray[np.number]
+    """The weight of the rows of outcome 0 and of outcome 1 (lines) at each value (columns); or their numbers."""
+    size: float
+    """Their effective number."""
+    alike: bool
+    """Whether they are independent and of equal weight."""
+
+    def __bool__(self) -> bool:
+        return self.size > 0
+
+    def law(self, p: FloatArray) -> Predictor:
+        """The predictor of these rows."""
+        both = self.weight[0] + self.weight[1]
+        here = np.flatnonzero(both)
+        total, rows = float(both.sum()), max(1, round(self.size))
+        mass, positive = both[here] / total, self.weight[1][here] / total
+        return Predictor(p[here], mass, positive, rows=rows, effective_rows=self.size)
+
+    def mean(self, change: FloatArray) -> float:
+        """The mean of a function with values change[y] at each prediction value; 0 without rows."""
+        return float(np.einsum("ij,ij->", self.weight, change) / self.weight.sum()) if self else 0.0
+
+    def second_moment(self, change: FloatArray) -> float:
+        """The mean of its square."""
+        return float(np.einsum("ij,ij,ij->", self.weight, change, change) / self.weight.sum()) if self else 0.0
 
 
-def folds_of(q: Predictor, folds: int, random: np.random.Generator) -> list[IntArray]:
-    """How many rows of each value are in each fold, for the outcomes 0 and 1; each row is in one fold at random."""
-    rest, parts = _counts(q), []
-    for left in range(folds, 0, -1):
-        part = random.binomial(rest, 1 / left)
-        parts.append(part)
-        rest = rest - part
-    return parts
+def learn_and_judge(q: Predictor, random: np.random.Generator) -> tuple[Part, Part]:
+    """A third of the rows (or of the clusters), to choose a function; and the others, to judge it."""
+    learn, judge = _parts(q, [_TO_LEARN, 1.0], random)
+    return learn, judge
 
 
-def judged(judge: IntArray, change: FloatArray, error: float) -> float:
+def folds_of(q: Predictor, folds: int, random: np.random.Generator) -> list[Part]:
+    """The rows (or clusters), each in one fold at random."""
+    return _parts(q, [1 / left for left in range(folds, 0, -1)], random)
+
+
+def others(parts: Sequence[Part], part: Part) -> Part:
+    """The rows of all parts but one."""
+    rest = [other for other in parts if other is not part]
+    return Part(np.sum([other.weight for other in rest], axis=0), sum(other.size for other in rest), part.alike)
+
+
+def judged(judge: Part, change: FloatArray, error: float) -> float:
     """What rows that had no part in the choice of a function prove about its expectation, from below (Theorem 28)."""
-    rows = int(judge.sum())
-    if rows == 0:
+    if not judge:
         return 0.0
-    mean, moment = (float((judge * x).sum()) / rows for x in (change, change**2))
-    return max(0.0, mean - deviation(min(1.0, moment), rows, error) - ROUNDING)
+    moment = min(1.0, judge.second_moment(change))
+    far = deviation(moment, judge.size, error) if judge.alike else hoeffding(judge.size, error)
+    return max(0.0, judge.mean(change) - far - ROUNDING)
+
+
+def judged_by(judge: Part) -> str:
+    """The inequality behind `judged` for these rows."""
+    return JUDGED if judge.alike else JUDGED_WEIGHTED
 
 
 def usable_rows(q: Predictor) -> Predictor:
@@ -59,15 +103,62 @@ def usable_rows(q: Predictor) -> Predictor:
 
 
 def equal_rows(q: Predictor) -> Predictor:
-    """The predictor, if it was counted from rows of equal weight whose predictions were not moved."""
+    """The predictor, if it was counted from independent rows of equal weight whose predictions were not moved."""
     q = usable_rows(q)
     if row_counts(q) is None:
-        raise ValueError("this bound needs rows of equal weight, but these have different weights. Leave them out.")
+        given = "these have different weights" if q.clusters is None else "these belong to clusters"
+        raise ValueError(f"this needs independent rows of equal weight, but {given}. Leave them out to ignore them.")
     return q
 
 
-def _counts(q: Predictor) -> IntArray:
-    counts = row_counts(q)
+def _parts(q: Predictor, chances: Sequence[float], random: np.random.Generator) -> list[Part]:
+    """Parts of the rows: each row that is left goes to the next part with the next chance; the last one is 1."""
+    if q.clusters is not None:
+        return _parts_of_clusters(q, chances, random)
+    counts, weight = row_counts(q), np.ones(1)
+    alike = counts is not None
     if counts is None:
-        raise ValueError("rows can be split only if they have equal weights, but these do not. Leave the weights out.")
-    return np.stack(counts)
+        if not constant_weights(q):
+            raise ValueError(
+                "rows can be split only if those with the same prediction have the same weight, but here they differ. "
+                "Give each row as its own cluster (cluster=range(n)), or leave the weights out."
+            )
+        ones = np.rint(q.rows_at * q.p_hat).astype(np.int64)
+        counts, weight = (np.rint(q.rows_at).astype(np.int64) - ones, ones), q.mass / np.rint(q.rows_at)
+    small = np.min_scalar_type(int((counts[0] + counts[1]).max()))  # and so is the sum of both outcomes
+    rest, parts = np.stack([one.astype(small) for one in counts]), []
+    for chance in chances:
+        taken = _taken(rest, chance, random)
+        rest = rest - taken
+        heavy = taken if alike else taken * weight
+        total = float(heavy.sum())
+        squares = total if alike else float((heavy * weight).sum())
+        parts.append(Part(heavy, total**2 / squares if total else 0.0, alike))
+    return parts
+
+
+def _taken(rest: NDArray[np.unsignedinteger], chance: float, random: np.random.Generator) -> NDArray[np.integer]:
+    """How many rows are taken of those that are left, each with this chance."""
+    if chance == 1:
+        return rest
+    if (rest[0] + rest[1]).max() <= 1:  # a row for each value
+        return rest * (random.random(rest.shape[1]) < chance)
+    return random.binomial(rest, chance)
+
+
+def _parts_of_clusters(q: Predictor, chances: Sequence[float], random: np.random.Generator) -> list[Part]:
+    rows = q.clusters
+    assert rows is not None
+    free, parts = np.ones(rows.count, dtype=bool), []
+    for chance in chances:
+        taken = free & (random.random(rows.count) < chance)
+        free &= ~taken
+        here = taken[rows.cluster]
+        weight = [
+            np.bincount(rows.value[here & side], rows.weight[here & side], len(q))
+            for side in (~rows.outcome, rows.outcome)
+        ]
+        shares = rows.shares[taken]
+        size = float(shares.sum() ** 2 / (shares**2).sum()) if taken.any() else 0.0
+        parts.append(Part(np.stack(weight), size, False))
+    return parts

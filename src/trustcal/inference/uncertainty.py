@@ -12,7 +12,7 @@ from trustcal.checking import checked_confidence, checked_count, checked_names, 
 from trustcal.inference.bootstrap import ConfidenceInterval, interval_of
 from trustcal.inference.sampler import RowSampler
 from trustcal.inference.significance import CalibrationTest, calibration_test_of
-from trustcal.measures.table import audited
+from trustcal.measures.table import MEASURES
 from trustcal.predictor import Predictor, as_predictor
 
 
@@ -79,7 +79,7 @@ def uncertainties(
     Parameters
     ----------
     q : a predictor made from rows.
-    statistics : keys of measures: dtc, smcal, smece, ece, cdl.
+    statistics : keys of measures, such as monotone_cdl and smcal.
     confidence : the nominal coverage of the intervals, strictly between 0 and 1.
     draws : the number of data sets of each kind.
     cells : the number of bins for ECE and CDL; unless given, as in `calibration_tests`.
@@ -99,7 +99,7 @@ def uncertainties(
 
     O(draws · n log n); more than 2^14 values are pooled first, at their means.
     """
-    names, draws = checked_names("statistics", statistics, audited()), checked_count("draws", draws)
+    names, draws = checked_names("statistics", statistics, MEASURES), checked_count("draws", draws)
     confidence, random = checked_confidence(confidence), generator(rng)
     q = as_predictor(q)
     sampler, measured = RowSampler.of(q, cells), dict(known or {})

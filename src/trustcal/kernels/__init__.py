@@ -21,6 +21,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, final
 import numpy as np
 from numpy.typing import NDArray
 
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
@@ -77,8 +80,13 @@ class kernel(Generic[Arguments, Result]):  # noqa: N801 - a decorator
         """The compiled version, in which other kernels are compiled too."""
         import numba
 
+        from trustcal.kernels.cache import cache_of, compile_once
+
         twin = self._twin(lambda part: part.compiled)
-        compiled: Callable[Arguments, Result] = numba.njit(cache=True, error_model="numpy", nogil=True)(twin)
+        compiled: Callable[Arguments, Result] = numba.njit(error_model="numpy", nogil=True)(twin)
+        if compiled is not twin:  # it is where NUMBA_DISABLE_JIT=1
+            vars(compiled)["_cache"] = cache_of(twin)
+            compile_once(compiled)
         return compiled
 
     @cached_property

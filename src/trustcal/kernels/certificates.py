@@ -29,10 +29,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.kernels import kernel
+from trustcal.kernels import FloatArray, kernel
 from trustcal.kernels.sums import compensated_total, plus
-
-FloatArray = NDArray[np.float64]
 
 ROUNDING = 2.0**-48
 

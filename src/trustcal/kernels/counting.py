@@ -11,9 +11,8 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.kernels import kernel
+from trustcal.kernels import FloatArray, kernel
 
-FloatArray = NDArray[np.float64]
 WordArray = NDArray[np.uint64]
 CountArray = NDArray[np.int32]
 OutcomeArray = NDArray[np.uint8]

@@ -6,15 +6,11 @@ from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trustcal.kernels import kernel
+from trustcal.kernels import BoolArray, FloatArray, kernel
 from trustcal.kernels.nodes import Nodes, nodes_of
 from trustcal.kernels.sums import plus
 from trustcal.kernels.transport import PINNED, POINT, Shot, released, shot_without_shortfall
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 
 @kernel

@@ -5,11 +5,8 @@ from __future__ import annotations
 from math import exp, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trustcal.kernels import kernel
-
-FloatArray = NDArray[np.float64]
+from trustcal.kernels import FloatArray, kernel
 
 
 @kernel

@@ -128,15 +128,7 @@ def exponential_up(n: Ints, s: Ints, low: int, high: int) -> float:
 
 
 @kernel
-def play_buckets(
-    n: Ints,
-    s: Ints,
-    at: int,
-    outcomes: Ints,
-    coins: Floats,
-    exponential: bool,
-    bucket: Ints,
-) -> int:
+def play_buckets(n: Ints, s: Ints, at: int, outcomes: Ints, coins: Floats, exponential: bool, bucket: Ints) -> int:
     """Rounds of Foster's forecaster; the bucket of each announcement is written to `bucket`.  O(log m) per round."""
     for t in range(len(outcomes)):
         low, high = bucket_pair(n, s, at)

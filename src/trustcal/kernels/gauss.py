@@ -12,7 +12,7 @@ Notation, used throughout the file:
 
 Only cells that hold something, or are reached by something, are stored: the cost does not depend on how small sigma is.
 
-Error (docs/theory.md, section 6).  Between a point and a place the kernel is expanded to total degree DEGREE around the
+Error (theory.md, section 6).  Between a point and a place the kernel is expanded to total degree DEGREE around the
 two cells' centres, and cut off where the centres' cells are REACH sigmas apart.  In the L1 norm this costs at most
 
     |c| · (tail + remainder),  tail = 2Φ(−7) < 2.6e-12,  remainder < 2 (1/2)^16 / √16! < 6.7e-12.
@@ -29,8 +29,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from trustcal.kernels import FloatArray, IntArray
 
 DEGREE = 15
 REACH = 7.0

@@ -1,7 +1,7 @@
 """The smooth calibration error as a bounded isotonic regression, with both certificates.
 
 For predictions p_1 < … < p_n with biases c_i = E[(p − y); p = p_i], cumulative biases S_i = c_1 + … + c_i and gaps
-d_i = p_{i+1} − p_i, linear programming duality and Σ d_i ≤ 1 give (docs/theory.md, Theorem 3)
+d_i = p_{i+1} − p_i, linear programming duality and Σ d_i ≤ 1 give (theory.md, Theorem 3)
 
     max { Σ c_i σ_i : σ 1-Lipschitz, |σ| ≤ 1 }  =  |S_n| + min { Σ d_i |S_i − U_i| : U monotone from 0 to S_n }.
 
@@ -11,12 +11,9 @@ The right side is a weighted L1 isotonic regression with bounds; the left side's
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trustcal.kernels import kernel
+from trustcal.kernels import FloatArray, kernel
 from trustcal.kernels.sums import plus, running_total
-
-FloatArray = NDArray[np.float64]
 
 
 @kernel

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trustcal.kernels import kernel
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from trustcal.kernels import FloatArray, IntArray, kernel
 
 
 @kernel
@@ -47,3 +43,37 @@ def isotonic_fit(mass: FloatArray, positive: FloatArray) -> FloatArray:
     fit: FloatArray = np.repeat(np.maximum.accumulate(level), np.diff(starts, append=size))
     fit.flags.writeable = False
     return fit
+
+
+@kernel
+def largest_excursion(
+    mass: FloatArray,
+    positive: FloatArray,
+    squares: FloatArray,
+    starts: IntArray,
+    sums: FloatArray,
+    ones: FloatArray,
+) -> tuple[float, int, int, int]:
+    """The largest excursion of the sums of `positive` above their greatest convex minorant, in standard deviations.
+
+    In a block of the isotonic regression with level m the excursion is max_k Σ_{i ≤ k} (positive_i − m·mass_i), and its
+    variance under a constant level is about m(1 − m)·Σ squares_i.  Returns it with the first value of its block, the
+    last one before the fall, and the last one of its block; -1 where every block is pure.  The rest is working space,
+    as in `pooled_blocks`.  O(n).
+    """
+    blocks = pooled_blocks(mass, positive, starts, sums, ones)
+    largest, first, split, last = 0.0, -1, -1, -1
+    for block in range(blocks):
+        start = starts[block]
+        end = starts[block + 1] if block + 1 < blocks else len(mass)
+        level = ones[block] / sums[block]
+        above, top, at, variance = 0.0, 0.0, start, 0.0
+        for i in range(start, end):
+            above += positive[i] - level * mass[i]
+            variance += squares[i]
+            if above > top:
+                top, at = above, i
+        variance *= level * (1.0 - level)
+        if end - start > 1 and variance > 0 and top > largest * variance**0.5:
+            largest, first, split, last = top / variance**0.5, start, at, end - 1
+    return largest, first, split, last

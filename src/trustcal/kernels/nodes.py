@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trustcal.kernels import kernel
+from trustcal.kernels import FloatArray, kernel
 from trustcal.kernels.sums import plus
-
-FloatArray = NDArray[np.float64]
 
 
 class Nodes(NamedTuple):

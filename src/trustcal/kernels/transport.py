@@ -25,14 +25,8 @@ from __future__ import annotations
 from math import inf, sqrt
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from trustcal.kernels import kernel
+from trustcal.kernels import BoolArray, FloatArray, kernel
 from trustcal.kernels.nodes import Nodes
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 POINT, OPEN, PINNED = 0, 1, 2
 """At a point x1 = x3; with an empty interval (x1, x3) that ends in a gap; with one that ends at the node q[first]."""
@@ -177,23 +171,15 @@ def _parting(v: Nodes, i: int, high: float, low: float, tau: float, mode: BoolAr
 
 
 @kernel
-def _turns(v: Nodes, i: int, x: float, zeros: bool) -> bool:
-    """Whether the flow x can turn east before node i without shortfall.
-
-    While zeros flow the shortfall of turning at b is constant, x + east; while ones do it is x·(1 − b)/b + east, which
-    increases with b.
-    """
-    missing: float = x + v.east[i] if zeros else x * v.p[i] + v.east[i] * v.q[i]
-    return missing >= 0.0
-
-
-@kernel
 def _meet(v: Nodes, i: int, x: float, zeros: bool, ever: bool, out: FloatArray, mode: BoolArray) -> tuple[int, float]:
     """Follow the flow x that enters the north before node i until it has to turn east, if ever: exit node, and b2.
 
-    The curve is not used: it is drawn backward from there later.
+    Turning at b leaves a shortfall of x + east while zeros flow, and of x·(1 − b)/b + east, which increases with b,
+    while ones do.  The curve is not used: it is drawn backward from there later.
     """
-    while i < len(v.q) - 1 and not (ever and _turns(v, i, x, zeros)):
+    while i < len(v.q) - 1:
+        if ever and (x + v.east[i] if zeros else x * v.p[i] + v.east[i] * v.q[i]) >= 0.0:
+            break
         h = (v.q[i] if zeros else v.p[i]) * x + v.c[i]
         zeros = h >= 0.0 if zeros else h > 0.0
         x = h / v.q[i] if zeros else h / v.p[i]

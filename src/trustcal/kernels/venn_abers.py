@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trustcal.kernels import kernel
-
-FloatArray = NDArray[np.float64]
+from trustcal.kernels import FloatArray, kernel
 
 
 @kernel

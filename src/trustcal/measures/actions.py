@@ -68,16 +68,18 @@ def two_action_regret(
 
     O(n), after one sort for rows.
     """
-    return two_action_regret_witness(as_predictor(y_true, y_prob, sample_weight)).value
+    return two_action_regret_witness(y_true, y_prob, sample_weight).value
 
 
-def two_action_regret_witness(q: Predictor) -> ActionWitness:
+def two_action_regret_witness(
+    y_true: Predictor | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> ActionWitness:
     """The decision maker of `two_action_regret`.
 
     Parameters
     ----------
-    q : Predictor
-        The predictor.
+    y_true, y_prob, sample_weight
+        A `Predictor`, or outcomes, predictions and weights.
 
     Returns
     -------
@@ -89,9 +91,9 @@ def two_action_regret_witness(q: Predictor) -> ActionWitness:
     >>> two_action_regret_witness(Predictor([0.5], [1.0], [0.75]))
     ActionWitness(value=0.5, threshold=0.5, acts_on=False, reverse_act=False, reverse_leave=True)
 
-    O(n).
+    O(n), after one sort for rows.
     """
-    q = as_predictor(q)
+    q = as_predictor(y_true, y_prob, sample_weight)
     # Between neighbouring values r is convex in μ, and so r/max(μ, 1 − μ) is quasiconvex on either side of 1/2.
     found = [_largest(q, q.p, first) for first in (np.arange(1, len(q) + 1), np.arange(len(q)))]
     ends = np.array([0.0, 0.5, 1.0])

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import as_number, unit_numbers
 from trustcal.measures.scores import brier, log_loss
-from trustcal.predictor import Predictor, as_predictor
+from trustcal.predictor import Predictor, predictor_and
 
 FloatArray = NDArray[np.float64]
 
@@ -56,15 +56,22 @@ class Murphy(NamedTuple):
     base_rate: FloatArray
 
 
-def corp(q: Predictor, score: Literal["brier", "log"] | float = "brier") -> Corp:
+def corp(
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    score: Literal["brier", "log"] | float | None = None,
+) -> Corp:
     """The CORP decomposition of a mean loss (Dimitriadis, Gneiting and Jordan 2021).
 
     Parameters
     ----------
-    q : Predictor
-        The predictor.
+    y_true, y_prob, sample_weight
+        Outcomes, predictions and weights; or a `Predictor` and the score, as in corp(q, "log").
     score : "brier", "log" or float
-        The loss.  A number is a threshold θ: acting in vain costs θ, a missed event costs 1 − θ.
+        The loss; unless given, the Brier score.  A number is a threshold θ: acting in vain costs θ, a missed event
+        costs 1 − θ.
 
     Returns
     -------
@@ -81,9 +88,10 @@ def corp(q: Predictor, score: Literal["brier", "log"] | float = "brier") -> Corp
     >>> corp(Predictor([0.25, 0.75], [0.5, 0.5], [0.0, 0.5]))
     Corp(mcb=0.0625, dsc=0.25, unc=0.25)
 
-    O(n).
+    O(n), after one sort for rows.
     """
-    q = as_predictor(q)
+    q, score = predictor_and(y_true, y_prob, sample_weight, score)
+    score = "brier" if score is None else score
     if isinstance(score, str):
         losses = {"brier": brier, "log": log_loss}
         if score not in losses:
@@ -98,7 +106,13 @@ def corp(q: Predictor, score: Literal["brier", "log"] | float = "brier") -> Corp
     return Corp(max(0.0, raw - fitted), max(0.0, constant - fitted), constant)
 
 
-def murphy(q: Predictor, theta: ArrayLike) -> Murphy:
+def murphy(
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    theta: ArrayLike | None = None,
+) -> Murphy:
     """The Murphy diagram (Ehm et al. 2016): the mean loss at each threshold θ.
 
         loss(θ) = θ·Pr[p > θ, y = 0] + (1 − θ)·Pr[p ≤ θ, y = 1]
@@ -107,8 +121,8 @@ def murphy(q: Predictor, theta: ArrayLike) -> Murphy:
 
     Parameters
     ----------
-    q : Predictor
-        The predictor.
+    y_true, y_prob, sample_weight
+        Outcomes, predictions and weights; or a `Predictor` and the thresholds, as in murphy(q, theta).
     theta : array_like
         Thresholds in [0, 1].
 
@@ -126,21 +140,27 @@ def murphy(q: Predictor, theta: ArrayLike) -> Murphy:
     >>> murphy(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.375]), [0.5]).base_rate
     array([0.25])
 
-    O(n + k log n) for k thresholds.
+    O(n + k log n) for k thresholds, after one sort for rows.
     """
-    q, thresholds = as_predictor(q), unit_numbers(theta, "thresholds")
+    q, thresholds = _with_thresholds(y_true, y_prob, sample_weight, theta, "theta")
     return Murphy(*(_threshold_loss(law, thresholds) for law in (q, q.isotonic(), _base_rate(q))))
 
 
-def net_benefit(q: Predictor, threshold: ArrayLike) -> FloatArray:
+def net_benefit(
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    threshold: ArrayLike | None = None,
+) -> FloatArray:
     """Net benefit (Vickers and Elkin 2006): true positives less false ones at the threshold's rate of exchange.
 
         NB(t) = Pr[p ≥ t, y = 1] − Pr[p ≥ t, y = 0]·t/(1 − t)
 
     Parameters
     ----------
-    q : Predictor
-        The predictor.
+    y_true, y_prob, sample_weight
+        Outcomes, predictions and weights; or a `Predictor` and the thresholds, as in net_benefit(q, threshold).
     threshold : array_like
         Thresholds in [0, 1); at 1 the net benefit is not defined, and NaN.
 
@@ -158,9 +178,9 @@ def net_benefit(q: Predictor, threshold: ArrayLike) -> FloatArray:
     >>> net_benefit(Predictor([0.25, 0.75], [0.5, 0.5], [0.125, 0.375]), [0.0, 0.5])
     array([0.5 , 0.25])
 
-    O(n + k log n) for k thresholds.
+    O(n + k log n) for k thresholds, after one sort for rows.
     """
-    q, thresholds = as_predictor(q), unit_numbers(threshold, "thresholds")
+    q, thresholds = _with_thresholds(y_true, y_prob, sample_weight, threshold, "threshold")
     mass, positive = q.upper_sums
     first = np.searchsorted(q.p, thresholds, side="left")
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -168,10 +188,24 @@ def net_benefit(q: Predictor, threshold: ArrayLike) -> FloatArray:
     return np.where(thresholds < 1, found, np.nan)[()]
 
 
+def _with_thresholds(
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    given: ArrayLike | None,
+    name: str,
+) -> tuple[Predictor, FloatArray]:
+    q, thresholds = predictor_and(y_true, y_prob, sample_weight, given)
+    if thresholds is None:
+        raise ValueError(f"{name} is missing: give a Predictor and thresholds, or rows and {name}=.")
+    return q, unit_numbers(thresholds, "thresholds")
+
+
 def _threshold_loss(q: Predictor, theta: FloatArray) -> FloatArray:
     mass, positive = q.upper_sums
     first = np.searchsorted(q.p, theta, side="right")
-    return np.asarray((1 - theta) * positive[0] - (positive[first] - theta * mass[first]))[()]
+    in_vain = np.maximum(mass[first] - positive[first], 0.0)  # rounding alone can make it negative
+    return np.asarray(theta * in_vain + (1 - theta) * (positive[0] - positive[first]))[()]
 
 
 def _base_rate(q: Predictor) -> Predictor:

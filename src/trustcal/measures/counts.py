@@ -5,27 +5,49 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.kernels.blocks import blocks
 from trustcal.predictor import Predictor
 
 IntArray = NDArray[np.int64]
 
+WHOLE = 1e-6
+"""Effective numbers of rows this close to a whole number, relatively, are one."""
+
 
 def row_counts(q: Predictor) -> tuple[IntArray, IntArray] | None:
-    """The number of rows of outcome 0 and of outcome 1 at each value; None for a known law and for unequal rows.
+    """The number of rows of outcome 0 and of outcome 1 at each value; None unless rows are independent and count alike.
 
     >>> row_counts(Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7]))
     (array([1, 0]), array([1, 1]))
 
     O(n).
     """
-    if q.rows is None:
+    if q.rows is None or q.clusters is not None:
         return None
-    both, ones = q.mass * q.rows, q.positive * q.rows
-    equal_weights = q.effective_rows is None or abs(q.effective_rows - q.rows) <= 1e-9 * q.rows
-    if not equal_weights or max(float(np.abs(x - np.rint(x)).max()) for x in (both, ones)) > 1e-6:
+    if q.effective_rows is not None and abs(q.effective_rows - q.rows) > 1e-9 * q.rows:
         return None
-    positive = np.rint(ones).astype(np.int64)
-    return np.rint(both).astype(np.int64) - positive, positive
+    counts = np.empty((2, len(q)), dtype=np.int64)
+    for block in blocks(len(q)):
+        both, ones = q.mass[block] * q.rows, q.positive[block] * q.rows
+        rows, positive = np.rint(both), np.rint(ones)
+        if max(np.abs(both - rows).max(), np.abs(ones - positive).max()) > 1e-6:
+            return None
+        counts[0, block], counts[1, block] = rows - positive, positive
+    return counts[0], counts[1]
+
+
+def constant_weights(q: Predictor) -> bool:
+    """Whether the rows of a value may all have the same weight: their number and that of the ones are whole.
+
+    >>> constant_weights(Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7], [2, 2, 1]))
+    True
+
+    O(n).
+    """
+    if q.squares is None:
+        return row_counts(q) is not None
+    numbers = np.concatenate([q.rows_at, q.rows_at * q.p_hat])
+    return bool((np.abs(numbers - np.rint(numbers)) <= WHOLE * np.maximum(numbers, 1.0)).all())
 
 
 def law_of_counts(p: NDArray[np.float64], counts: IntArray, moved: float = 0.0) -> Predictor:

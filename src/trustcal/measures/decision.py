@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from trustcal.checking import refuse, refuse_unpaired, several
 from trustcal.decisions import DecisionProblem, as_problem
 from trustcal.laws import Law
+from trustcal.measures.pooling import REPEATS, rare_share, sparse
 from trustcal.measures.worst_loss import DecisionWitness, given_loss, worst_loss
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.rows import checked_weights, real_vector
@@ -254,11 +255,12 @@ def _measured(
     q = as_predictor(y_true, y_prob, sample_weight)
     if cells is not None:
         return q.coarsen(cells)
-    if not isinstance(y_true, Predictor) and q.sparse:
+    if not isinstance(y_true, Predictor) and sparse(q):
         warnings.warn(
-            f"of {len(q)} prediction values, that of the median row occurs {q.rows_per_value:g} times, too rarely to "
-            "have a frequency: the result is mostly sampling noise. Pool values with, for example, "
-            f"cells={q.suggested_cells}, or pass a Predictor to measure the values as they are.",
+            f"{100 * rare_share(q):.0f} % of the rows have a prediction that fewer than {REPEATS} rows have, too few "
+            "for a frequency: the result is mostly sampling noise. Use monotone_cdl or cutoff, which need no bins; or "
+            f"pool values with, for example, cells={q.suggested_cells}; or pass a Predictor to measure the values as "
+            "they are.",
             stacklevel=3,
         )
     return q

@@ -49,7 +49,8 @@ def cutoff(
 
         cutoff = max over intervals I of |E[(p − y); p ∈ I]| = max_k S_k − min_k S_k
 
-    No decision maker loses more than twice as much by keeping their threshold: monotone_cdl ≤ 2·cutoff.
+    No decision maker loses more than twice as much by keeping their thresholds, and somebody loses at least its square:
+    cutoff² ≤ monotone_cdl ≤ 2·cutoff (Theorem 29).
 
     Parameters
     ----------
@@ -72,16 +73,18 @@ def cutoff(
 
     O(n), after one sort for rows.
     """
-    return cutoff_witness(as_predictor(y_true, y_prob, sample_weight)).value
+    return cutoff_witness(y_true, y_prob, sample_weight).value
 
 
-def cutoff_witness(q: Predictor) -> CutoffWitness:
+def cutoff_witness(
+    y_true: Predictor | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> CutoffWitness:
     """The range of predictions that attains `cutoff`.
 
     Parameters
     ----------
-    q : Predictor
-        The predictor.
+    y_true, y_prob, sample_weight
+        A `Predictor`, or outcomes, predictions and weights.
 
     Returns
     -------
@@ -93,8 +96,9 @@ def cutoff_witness(q: Predictor) -> CutoffWitness:
     >>> cutoff_witness(Predictor([0.25, 0.5, 0.75], [0.25, 0.5, 0.25], [0.0, 0.25, 0.0]))
     CutoffWitness(value=0.25, low=0.25, high=0.75, sign=1, mass=1.0)
 
-    O(n).
+    O(n), after one sort for rows.
     """
+    q = as_predictor(y_true, y_prob, sample_weight)
     sums = bias_sums(q)
     top, bottom = int(np.argmax(sums)), int(np.argmin(sums))
     if top == bottom:

@@ -10,7 +10,7 @@ More smoothing cannot add bias: smECE_σ falls from ECE = Σ |c[i]| to |Σ c[i]|
 
 one evaluation to an error e certifies the answer to |σ − smECE_σ| + e.  By the heat equation dr/dσ = σ r'' the slope
 of smECE_σ is σ ∫ sign(r) r'' dt, which comes with the value: Newton's method finds the σ.  The error is derived in
-docs/theory.md.
+theory.md.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ is the loss profile against the isotonic regression of the outcomes, one and the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal, final
 
@@ -98,8 +98,8 @@ def monotone_cdl(
 
     References
     ----------
-    Hu and Wu (2024), Calibration error for decision making; Dimitriadis, Gneiting and Jordan (2021), Stable reliability
-    diagrams for probabilistic classifiers.
+    Hu and Wu (2024), Calibration error for decision making; Gopalan, Stavropoulos, Talwar and Tankala (2025), Efficient
+    calibration for decision making; Dimitriadis, Gneiting and Jordan (2021), Stable reliability diagrams.
 
     Examples
     --------
@@ -112,13 +112,15 @@ def monotone_cdl(
     return worst_loss(q, q.isotonic(), q.p).value
 
 
-def monotone_cdl_witness(q: Predictor) -> MonotoneWitness:
+def monotone_cdl_witness(
+    y_true: Predictor | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> MonotoneWitness:
     """The decision maker of `monotone_cdl`, and which thresholds to use instead.
 
     Parameters
     ----------
-    q : Predictor
-        The predictor.
+    y_true, y_prob, sample_weight
+        A `Predictor`, or outcomes, predictions and weights.
 
     Returns
     -------
@@ -131,16 +133,11 @@ def monotone_cdl_witness(q: Predictor) -> MonotoneWitness:
     >>> witness.value, witness.thresholds, witness.instead, witness.reversed
     (0.25, array([0.5]), array([0.75]), array([0.5]))
 
-    O(n).
+    O(n), after one sort for rows.
     """
-    q = as_predictor(q)
+    q = as_predictor(y_true, y_prob, sample_weight)
     worst = worst_loss(q, q.isotonic(), q.p)
-    moves = [_move(q, float(mu)) for mu in worst.thresholds]
-    instead, gains, changed, acts_on = (
-        (np.array(column) for column in zip(*moves, strict=True))
-        if moves
-        else (np.empty(0), np.empty(0), np.empty(0), np.empty(0, dtype=bool))
-    )
+    moves = [best_move(q, float(mu)) for mu in worst.thresholds]
     return MonotoneWitness(
         value=worst.value,
         thresholds=worst.thresholds,
@@ -148,30 +145,71 @@ def monotone_cdl_witness(q: Predictor) -> MonotoneWitness:
         problem=worst.problem,
         predictor=q,
         reference=worst.reference,
-        instead=instead,
-        gains=worst.weights * gains,
-        reversed=changed,
-        acts_on=acts_on,
+        instead=np.array([move.instead for move in moves]),
+        gains=worst.weights * np.array([move.gain for move in moves]),
+        reversed=np.array([move.reversed for move in moves]),
+        acts_on=np.array([move.acts_on for move in moves], dtype=bool),
     )
 
 
-def _move(q: Predictor, mu: float) -> tuple[float, float, float, bool]:
-    """Where to act from instead of mu, the gain D(mu), the share of decisions that change, and whether mu itself acts.
+@final
+@dataclass(frozen=True)
+class Move:
+    """What somebody with one threshold gains by moving it.
 
-    Of the rules that gain most, up to rounding, the one that changes fewest decisions.
+    Attributes
+    ----------
+    threshold : float
+        Where they change action, payoff y − threshold for acting.
+    acts_on : bool
+        Whether a prediction equal to it is acted on: the worse way counts.
+    instead : float
+        The smallest prediction on which to act instead; infinite: never act.
+    gain : float
+        What that gains: D at the threshold.
+    reversed : float
+        The share of rows whose decision changes.
+    """
+
+    threshold: float
+    acts_on: bool
+    instead: float
+    gain: float
+    reversed: float
+
+
+def best_move(q: Predictor, threshold: float) -> Move:
+    """Where to act from instead of a threshold: of the rules that gain most, the one that changes fewest decisions.
+
+    Parameters
+    ----------
+    q : Predictor
+        The predictor.
+    threshold : float
+        In [0, 1].
+
+    Returns
+    -------
+    Move
+
+    Examples
+    --------
+    >>> best_move(Predictor([0.25, 0.5, 0.75], [0.25, 0.5, 0.25], [0.0, 0.125, 0.25]), 0.5)
+    Move(threshold=0.5, acts_on=True, instead=0.75, gain=0.125, reversed=0.5)
+
+    O(n).
     """
     found = []
     for side in _SIDES:
-        own = int(np.searchsorted(q.p, mu, side=side))
+        own = int(np.searchsorted(q.p, threshold, side=side))
         for other in _SIDES:
-            first = int(np.searchsorted(q.fitted, mu, side=other))
+            first = int(np.searchsorted(q.fitted, threshold, side=other))
             part = slice(min(first, own), max(first, own))
             mass = float(q.mass[part].sum())
-            gain = float(q.positive[part].sum()) - mu * mass
+            gain = float(q.positive[part].sum()) - threshold * mass
             place = float(q.p[first]) if first < len(q) else inf
-            found.append((gain if first < own else -gain, mass, place, side == "left"))
-    most = max(gain for gain, *_ in found)
-    gain, mass, place, acts = min(
-        (one for one in found if one[0] >= most - 4 * np.finfo(float).eps), key=lambda one: (one[1], one[3])
-    )
-    return place, max(0.0, gain), mass, acts
+            found.append(Move(threshold, side == "left", place, gain if first < own else -gain, mass))
+    most = max(move.gain for move in found)
+    good = (move for move in found if move.gain >= most - 4 * np.finfo(float).eps)
+    best = min(good, key=lambda move: (move.reversed, move.acts_on))
+    return replace(best, gain=max(0.0, best.gain))

@@ -37,12 +37,14 @@ class Measure:
     """Where the function is defined."""
     conditional: bool = False
     """Whether it conditions on single prediction values, so that it needs bins where these are rare."""
+    debiased: bool = False
+    """Whether rows overstate it by about its sampling floor wherever the truth is: the best of many rules."""
     rounding: str | None = None
     """The function of `trustcal.measures.rounding` that bounds the effect of moving predictions; None if none does."""
     kernels: tuple[str, ...] = ()
     """The kernels to compile before the measure is taken of many draws."""
     audited: bool = True
-    """Whether audits, gates and inference include it."""
+    """Whether audits and gates include it; inference takes every measure."""
     monitored: bool = True
     """Whether the monitor includes it."""
     played: bool = True
@@ -66,6 +68,24 @@ class Measure:
 
 
 _ALL = (
+    Measure(
+        key="monotone_cdl",
+        symbol="monotone CDL",
+        title="Monotone decision loss",
+        question="What is the most that anyone loses by not moving their thresholds, as a share of their payoff range?",
+        module="trustcal.measures.monotone",
+        debiased=True,
+        kernels=("minorant.pooled_blocks",),
+        played=False,
+    ),
+    Measure(
+        key="cutoff",
+        symbol="cutoff",
+        title="Cutoff calibration error",
+        question="How many events too many or too few do predictions in the worst range announce, per row?",
+        module="trustcal.measures.interval_bias",
+        played=False,
+    ),
     Measure(
         key="dtc",
         symbol="DTC",
@@ -102,6 +122,15 @@ _ALL = (
         played=False,
     ),
     Measure(
+        key="atb",
+        symbol="ATB",
+        title="Averaged two-bin error",
+        question="How large is the squared bias on the two sides of a random cut, on average?",
+        module="trustcal.measures.atb",
+        monitored=False,
+        played=False,
+    ),
+    Measure(
         key="ece",
         symbol="ECE",
         title="Expected calibration error",
@@ -126,6 +155,35 @@ _ALL = (
         audited=False,
         monitored=False,
     ),
+    Measure(
+        key="two_action_regret",
+        symbol="two-action regret",
+        title="Two-action regret",
+        question="What is the most that anyone with two actions loses who sees only which one is recommended?",
+        module="trustcal.measures.actions",
+        audited=False,
+        monitored=False,
+        played=False,
+    ),
+    Measure(
+        key="stepcal",
+        symbol="step",
+        title="Step calibration error",
+        question="How many events too many or too few do predictions up to the worst threshold announce, per row?",
+        module="trustcal.measures.interval_bias",
+        audited=False,
+        monitored=False,
+    ),
+    Measure(
+        key="atb_l1",
+        symbol="ℓ1-ATB",
+        title="Absolute two-bin error",
+        question="How large is the absolute bias on the two sides of a random cut, on average?",
+        module="trustcal.measures.atb",
+        audited=False,
+        monitored=False,
+        played=False,
+    ),
 )
 
 MEASURES: Final[Mapping[str, Measure]] = {measure.key: measure for measure in _ALL}
@@ -133,7 +191,7 @@ MEASURES: Final[Mapping[str, Measure]] = {measure.key: measure for measure in _A
 
 
 def audited() -> tuple[str, ...]:
-    """The keys of the measures in audits, gates and inference, in the order of the tables."""
+    """The keys of the measures in audits and gates, in the order of the tables."""
     return tuple(key for key, measure in MEASURES.items() if measure.audited)
 
 

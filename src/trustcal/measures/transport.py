@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import checked_number
+from trustcal.checking import checked_number, generator
 from trustcal.kernels.certificates import lower_certificate, monotone_coupling, upper_certificate
 from trustcal.kernels.curve import guess
 from trustcal.measures.exact_bounds import exact_lower, exact_upper, rounded
@@ -180,7 +180,7 @@ def dtc_witness(q: Predictor, tol: float = 1e-9) -> DtcWitness:
     if near <= min(tol, upper):
         upper, support, law = near, z, own
     sides = (True, False) if over <= under else (False, True)
-    random = np.random.default_rng(0)
+    random = generator(0)
     for noise in NOISE if upper > TINY else ():
         moved0, moved1 = (w + noise * random.random(len(z)) / len(z) if noise else w for w in (w0, w1))
         for north in sides:

@@ -22,7 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from trustcal.checking import unit_numbers
 from trustcal.decisions import DecisionProblem
 from trustcal.decisions.envelope import bridge, over_half
+from trustcal.kernels import WORTH_COMPILING
 from trustcal.kernels.blocks import blocks
+from trustcal.kernels.profile import Upper, own_profile
 from trustcal.predictor import Predictor
 
 FloatArray = NDArray[np.float64]
@@ -89,13 +91,39 @@ def worst_loss(q: Predictor, reference: Predictor, kinks: FloatArray) -> Decisio
 
 
 def given_loss(q: Predictor, reference: Predictor, problem: DecisionProblem) -> DecisionWitness:
-    """The decision maker of the problem."""
-    loss = problem.weights @ loss_profile(q, reference, problem.thresholds)
-    return DecisionWitness(float(loss), problem.thresholds, problem.weights, problem, q, reference)
+    """The decision maker of the problem.
+
+    At each threshold, payoffs change by a step, and what is lost is the step times the difference between the masses of
+    the outcomes above it, or minus the step times that below it.  The side with less to subtract is taken.
+    """
+    step = np.diff(problem.payoff[problem.responses], axis=0)
+    losses = np.full(len(step), -np.inf)
+    for side in _SIDES:
+        ours, theirs = (_outcomes_beside(law, problem.thresholds, side) for law in (q, reference))
+        lost = (step * (theirs - ours)).sum(axis=-1) * [[-1.0], [1.0]]
+        subtracted = (np.abs(step) * (theirs + ours)).sum(axis=-1)
+        losses = np.maximum(losses, np.where(subtracted[0] < subtracted[1], *lost))
+    return DecisionWitness(float(losses.sum()), problem.thresholds, problem.weights, problem, q, reference)
+
+
+def _outcomes_beside(q: Predictor, mu: FloatArray, side: Literal["left", "right"]) -> FloatArray:
+    """The masses of y = 0 and y = 1 at predictions below and above each threshold; those equal to it are `side` of it.
+
+    Indexed by [below or above, threshold, outcome].
+    """
+    cuts = [0, *np.searchsorted(q.p, mu, side="right" if side == "left" else "left").tolist(), len(q)]
+    between = np.array(
+        [[(q.mass[part] - q.positive[part]).sum(), q.positive[part].sum()] for part in map(slice, cuts[:-1], cuts[1:])]
+    )
+    below, above = np.cumsum(between, axis=0)[:-1], np.cumsum(between[::-1], axis=0)[::-1][1:]
+    return np.stack([below, above])
 
 
 def loss_profile(q: Predictor, reference: Predictor, mu: FloatArray) -> FloatArray:
     """D(mu), the worse of the two shared conventions for predictions that equal a threshold."""
+    if mu is q.p and len(mu) >= WORTH_COMPILING:
+        laws = (Upper(law.p, law.mass, law.positive, *law.upper_sums) for law in (q, reference))
+        return own_profile.compiled(*laws)
     loss = np.empty(len(mu))
     for block in blocks(len(mu)):
         above, on = _upper_payoff(reference, mu, block)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import fsum
 from typing import final
 
@@ -23,9 +23,15 @@ class Counts:
     p: FloatArray
     weight: FloatArray
     positive: FloatArray
+    squares: FloatArray | None = field(default=None, repr=False)
+    """The sum of the squared weights of each value's rows; None where every row counts 1."""
+
+    def arrays(self) -> list[FloatArray]:
+        """Weight, positive and, where there are weights, their squares."""
+        return [self.weight, self.positive, *([] if self.squares is None else [self.squares])]
 
 
-def counted(p: FloatArray, weight: FloatArray, positive: FloatArray) -> Counts:
+def counted(p: FloatArray, weight: FloatArray, positive: FloatArray, squares: FloatArray | None = None) -> Counts:
     """Sort counts by prediction and merge ties; -0.0 becomes 0.0.
 
     >>> counted(np.array([0.5, -0.0, 0.0]), np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.0, 3.0]))
@@ -36,9 +42,10 @@ def counted(p: FloatArray, weight: FloatArray, positive: FloatArray) -> Counts:
     order = np.argsort(p)
     p = p[order] + 0.0
     starts = run_starts(p)
+    sums = [x[order] for x in Counts(p, weight, positive, squares).arrays()]
     if len(starts) == len(p):
-        return Counts(p, weight[order], positive[order])
-    return Counts(p[starts], np.add.reduceat(weight[order], starts), np.add.reduceat(positive[order], starts))
+        return Counts(p, *sums)
+    return Counts(p[starts], *(np.add.reduceat(x, starts) for x in sums))
 
 
 def merged(parts: Sequence[Counts]) -> Counts:
@@ -51,7 +58,8 @@ def merged(parts: Sequence[Counts]) -> Counts:
     """
     if len(parts) == 1:
         return parts[0]
-    return counted(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("p", "weight", "positive")))
+    columns = zip(*([part.p, *part.arrays()] for part in parts), strict=True)
+    return counted(*(np.concatenate(column) for column in columns))
 
 
 def weighted_counts(p: FloatArray, y: NDArray[np.uint8], weight: FloatArray) -> Counts:
@@ -59,10 +67,10 @@ def weighted_counts(p: FloatArray, y: NDArray[np.uint8], weight: FloatArray) -> 
     order = np.argsort(p)
     p, weight = p[order] + 0.0, weight[order]
     starts = run_starts(p)
-    return Counts(p[starts], _exact_sums(weight, starts), _exact_sums(weight * y[order], starts))
+    return Counts(p[starts], *(exact_sums(x, starts) for x in (weight, weight * y[order], weight * weight)))
 
 
-def _exact_sums(values: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
+def exact_sums(values: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
     """The correctly rounded sum of each run values[starts[k]:starts[k + 1]]; one addition is correctly rounded."""
     sums: FloatArray = np.add.reduceat(values, starts)
     ends = np.append(starts[1:], len(values))

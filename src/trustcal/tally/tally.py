@@ -141,7 +141,7 @@ class Tally:
         squares, moved : arrays of float64, optional
             Sums of w² where rows have weights, and of w·|movement| where predictions were rounded.
         """
-        part = counted(p, weight, positive)
+        part = counted(p, weight, positive, squares)
         self._parts.append(part)
         self.rows += rows
         if squares is not None:
@@ -153,7 +153,7 @@ class Tally:
     def merge(self, other: Tally) -> None:
         """Add the rows of a tally of the same resolution, which keeps them too."""
         other._settle()
-        self._parts += [Counts(part.p, part.weight.copy(), part.positive.copy()) for part in other._parts]
+        self._parts += [Counts(part.p, *(array.copy() for array in part.arrays())) for part in other._parts]
         self.rows += other.rows
         self._totals += other._totals
         self._squares += other._squares
@@ -174,8 +174,8 @@ class Tally:
                 return self._way.counts(self.total)
         self._settle()
         part = self._parts.pop()
-        for array in (part.weight, part.positive):
-            np.divide(array, self.total, out=array)
+        for array, divisor in zip(part.arrays(), (self.total, self.total, self.total**2), strict=False):
+            np.divide(array, divisor, out=array)
         return part
 
     def _settle(self) -> None:

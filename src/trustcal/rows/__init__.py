@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import as_array, refuse
+from trustcal.checking import as_array, checked_predictions, refuse
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -28,17 +28,10 @@ def fault_masks(
 ) -> dict[str, BoolArray]:
     """Classify rows, or the distinct keys that an engine grouped them by: a mask for each kind of fault.
 
-    A row may have several faults; the first in the order of the kinds counts.
+    Predictions and outcomes are numbers, NaN where there is none.  The masks say where there is no prediction, where it
+    is not a number, and where the weight is not finite or is negative.  A row may have several faults; the first in the
+    order of the kinds counts.
 
-    Parameters
-    ----------
-    p, y : arrays
-        Predictions and outcomes as numbers, NaN where there is none.
-    missing, text, weight : arrays of bool, optional
-        Where there is no prediction, where it is not a number, and where the weight is not finite or is negative.
-
-    Examples
-    --------
     >>> masks = fault_masks(np.array([0.5, np.nan, 1.5]), np.array([2.0, 1.0, 0.0]))
     >>> [kind for kind, mask in masks.items() if mask.any()]
     ['nan', 'above', 'outcome']
@@ -66,49 +59,12 @@ def looks_swapped(p: NDArray[Any], y: NDArray[Any]) -> bool:
     return certain and bool(((y >= 0) & (y <= 1)).all() and ((y > 0) & (y < 1)).any())
 
 
-def checked_classes(
-    y: ArrayLike, proba: ArrayLike, view: object, classes: list[object] | None
-) -> tuple[BoolArray, FloatArray]:
-    """Whether the label that the view asks for is right, and its probability."""
-    table, label = as_array(proba, "proba"), as_array(y, "y")
-    if table.ndim != 2 or table.shape[1] < 2:
-        raise ValueError(
-            f"proba must be a table with a row per sample and a column per class, but its shape is {table.shape}. "
-            "Pass the output of predict_proba; for one column of probabilities use Predictor.from_samples."
-        )
-    if label.shape != table.shape[:1]:
-        raise ValueError(
-            f"y must have one label per row of proba, but their shapes are {label.shape} and {table.shape}."
-        )
-    names: list[Any] = list(range(table.shape[1])) if classes is None else classes
-    if len(names) != table.shape[1] or len(set(names)) != len(names):
-        raise ValueError(f"classes must name the {table.shape[1]} columns of proba, each once, but is {names}.")
-    if len(table) == 0:
-        raise ValueError("there must be at least one row, but there is none. Check what was selected.")
-    table = np.column_stack([_predictions(_column(column, "proba")) for column in table.T])
-    total = table.sum(axis=1)
-    refuse(np.abs(total - 1) > 1e-3, total, "each row of proba must sum to 1", "divide by the sum, or pass one column")
-    column_of = {name: index for index, name in enumerate(names)}
-    labels: list[Any] = label.tolist()
-    column = np.array([column_of.get(name, -1) for name in labels])
-    if (column < 0).any():
-        first = int(np.argmax(column < 0))
-        raise ValueError(
-            f"every label must be one of the classes {names}: {int((column < 0).sum())} of {len(column)} are not; "
-            f"the first is {labels[first]!r} in row {first}. Pass classes=model.classes_, in the order of the columns."
-        )
-    if view == "top":
-        chosen = np.argmax(table, axis=1)
-    elif view in names:
-        chosen = np.full(len(table), names.index(view))
-    else:
-        raise ValueError(f'view must be "top" or one of the classes {names}, not {view!r}.')
-    return column == chosen, table[np.arange(len(table)), chosen]
-
-
-def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The three arrays of a known distribution, without the values of mass zero."""
+def checked_law(
+    p: ArrayLike, mass: ArrayLike, positive: ArrayLike, squares: ArrayLike | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
+    """The arrays of a distribution, without the values of mass zero."""
     p, mass, positive = _frozen(p, "p"), _frozen(mass, "mass"), _frozen(positive, "positive")
+    squares = None if squares is None else _frozen(squares, "squares")
     if not len(p) == len(mass) == len(positive):
         raise ValueError(
             "p, mass and positive must have one entry per prediction value, "
@@ -137,10 +93,21 @@ def checked_law(p: ArrayLike, mass: ArrayLike, positive: ArrayLike) -> tuple[Flo
             f"masses must sum to 1 within 1e-9, but they sum to {total!r}. "
             "Divide by the sum, or let Predictor.from_samples count rows with weights."
         )
+    if squares is not None:
+        if len(squares) != len(p):
+            raise ValueError(
+                f"squares must have one entry per prediction value, but there are {len(squares)} for {len(p)} values."
+            )
+        refuse(
+            ~((squares >= 0) & (squares <= mass**2 * (1 + 1e-9))),
+            squares,
+            "squares must lie between 0 and mass², value by value",
+            "squares[i] is the sum of the squared shares of the rows that predict p[i]",
+        )
     if least == 0:
         kept = mass > 0
-        return p[kept], mass[kept], positive[kept]
-    return p, mass, positive
+        return p[kept], mass[kept], positive[kept], None if squares is None else squares[kept]
+    return p, mass, positive, squares
 
 
 def real_vector(values: ArrayLike, name: str) -> FloatArray:
@@ -239,7 +206,7 @@ def _column(values: ArrayLike, name: str, outcomes: bool = False) -> NDArray[Any
     if array.ndim != 1:
         raise ValueError(
             f"{name} must be one column, but its shape is {array.shape}. Pass a single column, such as {name}[:, 0]"
-            " of a table; for a multiclass model use Predictor.from_classes."
+            " of a table; for a multiclass model use ClassPredictor.from_samples."
         )
     if array.dtype.kind in "biuf" or len(array) == 0:
         return array
@@ -266,11 +233,10 @@ def _outcomes(outcome: NDArray[Any], prediction: NDArray[Any], names: Sequence[s
         return outcome
     one: BoolArray = outcome == 1
     if not (one | (outcome == 0)).all():
-        bad = fault_masks(prediction, outcome)["outcome"]
         if looks_swapped(prediction, outcome):
             raise ValueError(f"outcomes must be 0 or 1, but {swapped_words(*names[:2])}")
         refuse(
-            bad,
+            fault_masks(prediction, outcome)["outcome"],
             outcome,
             "outcomes must be 0 or 1 (or booleans)",
             f"recode other labels by comparing with the positive one, such as {names[0]} == 1, and drop rows whose"
@@ -290,12 +256,6 @@ def swapped_words(outcome: str, prediction: str) -> str:
 def _predictions(prediction: NDArray[Any]) -> FloatArray:
     p = np.asarray(prediction, dtype=np.float64)
     if not (p.min() >= 0 and p.max() <= 1):  # NaN compares false
-        masks = fault_masks(p, np.zeros(len(p)))
-        refuse(masks["nan"], p, "predictions must not be missing or NaN", "drop or repair these rows")
-        refuse(
-            masks["below"] | masks["above"],
-            p,
-            "predictions must be probabilities in [0, 1]",
-            "divide percentages by 100; turn scores or logits into probabilities first",
-        )
+        refuse(np.isnan(p), p, "predictions must not be missing or NaN", "drop or repair these rows")
+        checked_predictions(p)
     return p
