@@ -31,27 +31,13 @@ from trustcal.checking import (
 from trustcal.checking.payoffs import checked_actions, checked_payoff, checked_thresholds, refuse_improper
 from trustcal.decisions.envelope import upper_envelope
 from trustcal.decisions.recommendations import Recommendation, Ties, recommended
+from trustcal.decisions.regret import Swaps, swapped
 from trustcal.laws import Law
-from trustcal.predictor import Predictor, as_predictor
+from trustcal.predictor import Predictor, as_predictor, predictor_and
 from trustcal.rows import real_vector
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Swaps:
-    """For each prediction value, the action taken, the better one and what the swap gains."""
-
-    p: FloatArray
-    """Prediction values."""
-    taken: IntArray
-    """The action taken at p: a best response to p, the worst one where several tie."""
-    better: IntArray
-    """The best response to p_hat."""
-    gain: FloatArray
-    """The gain of the swap times the mass of p; the sum is the swap regret."""
 
 
 @final
@@ -82,6 +68,8 @@ class DecisionProblem:
     """Where the best action changes, increasing, in [0, 1]."""
     responses: IntArray
     """The best actions from p = 0 to p = 1: responses[j] between thresholds j - 1 and j."""
+    rounded: bool
+    """Whether thresholds were given, so that they are exact and the payoffs rounded; otherwise it is the reverse."""
 
     def __init__(
         self,
@@ -99,7 +87,8 @@ class DecisionProblem:
             responses = np.arange(len(table))
         for array in (table, changes, responses):
             array.flags.writeable = False
-        for field, value in zip(fields(self), (table, names, changes, responses), strict=True):
+        values = (table, names, changes, responses, thresholds is not None)
+        for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)
 
     def __repr__(self) -> str:
@@ -115,7 +104,7 @@ class DecisionProblem:
         """The decision problem with given thresholds and weights.
 
         Passing threshold μ with weight m changes the payoff by m·(y − μ).  If Σ m·μ ≤ 1 and Σ m·(1 − μ) ≤ 1, all
-        payoffs lie in [0, 1].  Every bounded proper score is a mixture of such steps (docs/theory.md, Section 2).
+        payoffs lie in [0, 1].  Every bounded proper score is a mixture of such steps (theory.md, Section 2).
 
         Parameters
         ----------
@@ -178,8 +167,8 @@ class DecisionProblem:
     @property
     def weights(self) -> FloatArray:
         """The weight m of each threshold μ: passing it changes the payoff by m·(y − μ)."""
-        slope = self.payoff[self.responses, 1] - self.payoff[self.responses, 0]
-        return np.diff(slope)
+        step = np.diff(self.payoff[self.responses], axis=0)
+        return np.asarray(step[:, 1] - step[:, 0])
 
     def best_response(self, p: ArrayLike) -> IntArray:
         """The row of `payoff` that is best if y = 1 has probability p; on a threshold, the lower one.  O(log k)."""
@@ -205,7 +194,8 @@ class DecisionProblem:
     def value(self, q: Predictor) -> float:
         """The expected payoff of acting on the predictions: E[S_U(p, y)].  O(n log k)."""
         q = as_predictor(q)
-        return float(earned(self.payoff[self.best_response(q.p)], q).sum())
+        paid = self.payoff[self.best_response(q.p)]
+        return float(((q.mass - q.positive) * paid[:, 0] + q.positive * paid[:, 1]).sum())
 
     def swap_regret(self, q: Predictor | Law) -> float:
         """The loss of acting on the predictions against the best use of them (Definition 2.9, Proposition 2.10).
@@ -226,19 +216,16 @@ class DecisionProblem:
 
     def swaps(self, q: Predictor) -> Swaps:
         """The better action at each prediction value and its gain; the gains sum to the swap regret.  O(n log k)."""
-        q = as_predictor(q)
-        lower, upper = (self.responses[np.searchsorted(self.thresholds, q.p, side=side)] for side in ("left", "right"))
-        # Only differences between best responses matter; other payoffs may be arbitrarily large.
-        payoff = self.payoff - self.payoff[self.responses[0]]
-        earned_lower, earned_upper = (earned(payoff[action], q) for action in (lower, upper))
-        taken = np.where(earned_upper < earned_lower, upper, lower)
-        better = self.best_response(q.p_hat)
-        gain = earned(payoff[better], q) - np.minimum(earned_lower, earned_upper)
-        # Within rounding of a threshold both actions are equally good: not a swap.
-        gain[gain <= 8 * np.finfo(float).eps * np.abs(payoff[self.responses]).max() * q.mass] = 0.0
-        return Swaps(q.p, taken, np.where(gain > 0, better, taken), gain)
+        return swapped(self, as_predictor(q))
 
-    def action_regret(self, q: Predictor, ties: Ties = "worst") -> float:
+    def action_regret(
+        self,
+        y_true: Predictor | ArrayLike,
+        y_prob: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ties: Ties | None = None,
+    ) -> float:
         """What a decision maker loses who sees only the recommended action (swap regret in the space of actions).
 
             Σ_a max_a' E[U(a', y) − U(a, y); a is recommended]
@@ -247,10 +234,11 @@ class DecisionProblem:
 
         Parameters
         ----------
-        q : Predictor
-            The predictor that is believed.
+        y_true, y_prob, sample_weight
+            Outcomes, predictions and weights; or a `Predictor` alone.
         ties : "worst" or "lower"
-            Where a prediction that equals a threshold goes: to the side that regrets more, or to the lower action.
+            Where a prediction that equals a threshold goes: to the side that regrets more, which is the default, or to
+            the lower action.  After a `Predictor` it may be given by position.
 
         Returns
         -------
@@ -265,16 +253,21 @@ class DecisionProblem:
 
         O(n + k) for k actions.
         """
-        return float(sum(one.gain for one in self.recommendations(q, ties)))
+        return float(sum(one.gain for one in self.recommendations(y_true, y_prob, sample_weight, ties=ties)))
 
-    def recommendations(self, q: Predictor, ties: Ties = "worst") -> tuple[Recommendation, ...]:
+    def recommendations(
+        self,
+        y_true: Predictor | ArrayLike,
+        y_prob: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ties: Ties | None = None,
+    ) -> tuple[Recommendation, ...]:
         """Action by action: how often it is recommended, what it promises and earns, and what would be better.
 
         Parameters
         ----------
-        q : Predictor
-            The predictor that is believed.
-        ties : "worst" or "lower"
+        y_true, y_prob, sample_weight, ties
             As in `action_regret`.
 
         Returns
@@ -291,7 +284,8 @@ class DecisionProblem:
 
         O(n + k) for k actions.
         """
-        return recommended(self, as_predictor(q), ties)
+        q, ties = predictor_and(y_true, y_prob, sample_weight, ties)
+        return recommended(self, q, "worst" if ties is None else ties)
 
 
 def as_problem(problem: DecisionProblem) -> DecisionProblem:
@@ -309,8 +303,3 @@ def as_problem(problem: DecisionProblem) -> DecisionProblem:
         "problem", problem, DecisionProblem, "a DecisionProblem, such as umbrella() or DecisionProblem(payoff)"
     )
     return problem
-
-
-def earned(payoff: FloatArray, q: Predictor) -> FloatArray:
-    """The expected payoff of an action at each prediction value, times the mass of the value."""
-    return np.asarray((q.mass - q.positive) * payoff[:, 0] + q.positive * payoff[:, 1])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 
+from trustcal.decisions.regret import best_for, gains
 from trustcal.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -28,30 +29,20 @@ Ties = Literal["worst", "lower"]
 @final
 @dataclass(frozen=True)
 class Recommendation:
-    """One action: how often it is recommended, what it promises and earns, and what would have been better.
-
-    Attributes
-    ----------
-    action : str
-        The action.
-    mass : float
-        The share of rows on which it is recommended.
-    promised : float
-        What it would earn on these rows if the predictions were right, summed over rows and divided by all rows.
-    earned : float
-        What it did earn on them, in the same unit.
-    better : str
-        The action that would have earned most on these rows, all taken together; itself, if none earns more.
-    gain : float
-        What that action would have earned more; the gains of all actions sum to the action regret.
-    """
+    """One action: how often it is recommended, what it promises and earns, and what would have been better."""
 
     action: str
+    """The action."""
     mass: float
+    """The share of rows on which it is recommended."""
     promised: float
+    """What it would earn on these rows if the predictions were right, summed over rows and divided by all rows."""
     earned: float
+    """What it did earn on them, in the same unit."""
     better: str
+    """The action that would have earned most on these rows, all taken together; itself, if none earns more."""
     gain: float
+    """What that action would have earned more; the gains of all actions sum to the action regret."""
 
 
 def recommended(problem: DecisionProblem, q: Predictor, ties: Ties) -> tuple[Recommendation, ...]:
@@ -85,24 +76,21 @@ def recommended(problem: DecisionProblem, q: Predictor, ties: Ties) -> tuple[Rec
 def _on_range(problem: DecisionProblem, q: Predictor, j: int, part: slice) -> Recommendation:
     """The j-th best response, recommended on a range of prediction values."""
     taken = int(problem.responses[j])
-    mass, one, said = (float(array.sum()) for array in (q.mass[part], q.positive[part], q.p[part] * q.mass[part]))
-    if mass == 0:
-        return Recommendation(problem.actions[taken], 0.0, 0.0, 0.0, problem.actions[taken], 0.0)
-    better = int(problem.best_response(min(1.0, one / mass)))
-    # Differences of two payoffs only: what other actions pay may be as large as it likes.
-    gain = _expected(problem.payoff[better] - problem.payoff[taken], mass, one)
-    if gain <= 0:
-        better, gain = taken, 0.0
+    mass, one = q.mass[part], q.positive[part]
+    name = problem.actions[taken]
+    if not len(mass):
+        return Recommendation(name, 0.0, 0.0, 0.0, name, 0.0)
+    # Sums of the two outcomes, each without cancellation: one of them may be tiny beside the other and cost a fortune.
+    seen = np.array([(mass - one).sum(), one.sum()])
+    said = np.array([((1 - q.p[part]) * mass).sum(), (q.p[part] * mass).sum()])
+    better = best_for(problem, *seen)
+    gain = float(gains(problem, taken, better, *seen))
     payoff = problem.payoff[taken]
     return Recommendation(
-        problem.actions[taken],
-        mass,
-        _expected(payoff, mass, said),
-        _expected(payoff, mass, one),
-        problem.actions[better],
+        name,
+        float(mass.sum()),
+        float(payoff @ said),
+        float(payoff @ seen),
+        problem.actions[int(better)] if gain > 0 else name,
         gain,
     )
-
-
-def _expected(payoff: np.ndarray, mass: float, one: float) -> float:
-    return float(payoff[0] * (mass - one) + payoff[1] * one)

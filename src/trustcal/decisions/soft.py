@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_number, unit_numbers
-from trustcal.decisions.problem import DecisionProblem, earned
+from trustcal.decisions.problem import DecisionProblem
+from trustcal.decisions.regret import best_for, gains
 from trustcal.predictor import Predictor, as_predictor
 
 
@@ -36,9 +37,11 @@ def soft_response(problem: DecisionProblem, p: ArrayLike, rate: float) -> NDArra
     O(k) for each belief.
     """
     rate = checked_number("rate", rate, 0, np.inf, "[)", rule="be a finite number, 0 or more")
-    belief = unit_numbers(p, "beliefs")[..., None]
-    expected = (1 - belief) * problem.payoff[:, 0] + belief * problem.payoff[:, 1]
-    likelihood = np.exp(rate * (expected - expected.max(axis=-1, keepdims=True)))
+    belief = unit_numbers(p, "beliefs")
+    # What each action is expected to earn more than the best response: only differences of payoffs matter.
+    step = problem.payoff - problem.payoff[problem.best_response(belief)][..., None, :]
+    more = (1 - belief)[..., None] * step[..., 0] + belief[..., None] * step[..., 1]
+    likelihood = np.exp(rate * (more - more.max(axis=-1, keepdims=True)))
     return np.asarray(likelihood / likelihood.sum(axis=-1, keepdims=True))
 
 
@@ -56,8 +59,8 @@ def soft_value(problem: DecisionProblem, q: Predictor, rate: float) -> float:
     float
     """
     q = as_predictor(q)
-    response = soft_response(problem, q.p, rate)
-    return float(earned(response @ problem.payoff, q).sum())
+    paid = soft_response(problem, q.p, rate) @ problem.payoff
+    return float(((q.mass - q.positive) * paid[:, 0] + q.positive * paid[:, 1]).sum())
 
 
 def soft_regret(problem: DecisionProblem, q: Predictor, rate: float) -> float:
@@ -76,5 +79,6 @@ def soft_regret(problem: DecisionProblem, q: Predictor, rate: float) -> float:
     float
     """
     q = as_predictor(q)
-    best = earned(problem.payoff[problem.best_response(q.p_hat)], q).sum()
-    return max(0.0, float(best) - soft_value(problem, q, rate))
+    zero, one = (q.mass - q.positive)[:, None], q.positive[:, None]
+    every, best = np.arange(len(problem.payoff)), best_for(problem, zero, one)
+    return float((soft_response(problem, q.p, rate) * gains(problem, every, best, zero, one)).sum())
