@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.cells import cells_for
-from trustcal.checking import checked_count, checked_outcomes, checked_prediction
+from trustcal.checking import Role, checked_count, checked_outcomes, checked_prediction
 from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.smoothing.draws import seed_from, uniforms
 
@@ -89,7 +89,7 @@ def drift(horizon: int, rng: Rng = None) -> Replay:
 def walk(horizon: int, rng: Rng = None) -> Replay:
     """Outcomes whose probability is a random walk with steps T^(−1/2), reflected at 0 and 1."""
     seed = seed_from(rng)
-    steps = np.where(_draws(seed, checked_count("horizon", horizon), 1) < 0.5, -1.0, 1.0) / sqrt(horizon)
+    steps = np.where(_draws(seed, Role.CHANCES, checked_count("horizon", horizon)) < 0.5, -1.0, 1.0) / sqrt(horizon)
     place = np.abs((0.5 + np.cumsum(steps) + 1) % 2 - 1)  # reflection as a fold of a circle of length 2
     return _coins(place, seed)
 
@@ -97,7 +97,7 @@ def walk(horizon: int, rng: Rng = None) -> Replay:
 def switch(horizon: int, rng: Rng = None) -> Replay:
     """Outcomes whose probability switches between 0.2 and 0.8 with probability T^(−1/2) per round."""
     seed = seed_from(rng)
-    turns = np.cumsum(_draws(seed, checked_count("horizon", horizon), 1) < 1 / sqrt(horizon))
+    turns = np.cumsum(_draws(seed, Role.CHANCES, checked_count("horizon", horizon)) < 1 / sqrt(horizon))
     return _coins(np.where(turns % 2, 0.8, 0.2), seed)
 
 
@@ -167,7 +167,7 @@ class SignPreserving(Adversary):
     def __init__(self, horizon: int, *, rng: Rng = None) -> None:
         self._shortest = 1 / cells_for(checked_count("horizon", horizon))
         self._epoch = max(1, horizon // cells_for(horizon))
-        self._coins = Coins(seed_from(rng))
+        self._coins = Coins(seed_from(rng), Role.OUTCOMES)
         self._low, self._high = 0.25, 0.75
         self._below, self._above, self._round = 0.0, 0.0, 0
 
@@ -218,9 +218,8 @@ def _first(adversary: Replay, many: int) -> IntArray:
 
 
 def _coins(theta: FloatArray, rng: Rng) -> Replay:
-    return Replay(_draws(seed_from(rng), len(theta), 0) < theta)
+    return Replay(_draws(seed_from(rng), Role.OUTCOMES, len(theta)) < theta)
 
 
-def _draws(seed: int, many: int, stream: int) -> FloatArray:
-    """Uniform numbers: stream 0 for the coins, stream 1 for their biases."""
-    return uniforms(seed, np.arange(stream << 40, (stream << 40) + many, dtype=np.uint64))
+def _draws(seed: int, role: Role, many: int) -> FloatArray:
+    return uniforms(seed, role, np.arange(many, dtype=np.uint64))

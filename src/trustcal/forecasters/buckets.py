@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Mapping
 from math import ceil, isqrt, log, sqrt
-from typing import Any, ClassVar, Literal, Self, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from trustcal.cells import cells_for
-from trustcal.checking import checked_cells, checked_choice, checked_count
+from trustcal.checking import Role, checked_cells, checked_choice, checked_count
 from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.kernels.forecasting import bucket_pair, exponential_up, play_buckets, square_up
@@ -29,12 +27,7 @@ class BucketForecaster(Forecaster):
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ("n", "s", "position")
-    horizon: int
     potential: Potential
-    seed: int
-    n: list[int]
-    s: list[int]
-    position: int
 
     @property
     def cells(self) -> int:
@@ -43,10 +36,6 @@ class BucketForecaster(Forecaster):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(horizon={self.horizon}, cells={self.cells}, rounds={self.rounds})"
-
-    @abstractmethod
-    def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """What is proved of the first `horizon` rounds, in expectation."""
 
     @final
     def forecast(self) -> Forecast:
@@ -63,7 +52,7 @@ class BucketForecaster(Forecaster):
         self.s = [0] * len(self.n)
         self.position = len(self.n) // 2
         self.seed = seed_from(rng)
-        self._coins = Coins(self.seed)
+        self._coins = Coins(self.seed, Role.FORECASTER)
         self._mixture: tuple[int, int, float] | None = None
 
     @final
@@ -156,13 +145,6 @@ class CalibratedForecaster(BucketForecaster):
             Bound("DTC", value, "Theorem O.2", True),
         )
 
-    def _parameters(self) -> dict[str, object]:
-        return {"horizon": self.horizon, "cells": self.cells, "rng": self.seed}
-
-    @classmethod
-    def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        return cls(**parameters)
-
 
 @final
 class DecisionForecaster(BucketForecaster):
@@ -223,10 +205,3 @@ class DecisionForecaster(BucketForecaster):
         c2 = (log(6.1 * m / chance) + 0.5 * log(1 + after / 4)) / 2
         regret = sqrt(3 * c2 * (after + 12)) + after / (2 * m) + c2 * m * harmonic / 2 + 2 * m + 2
         return (Bound("CDL", 2 * regret / after + chance, "Theorem O.3", True),)
-
-    def _parameters(self) -> dict[str, object]:
-        return {"horizon": self.horizon, "cells": self.cells, "potential": self.potential, "rng": self.seed}
-
-    @classmethod
-    def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        return cls(**parameters)

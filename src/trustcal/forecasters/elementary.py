@@ -161,9 +161,6 @@ class ElementaryPredictor(Forecaster):
         within = all(-j <= balance <= self.cells - j for j, balance in enumerate(self.balance))
         return within and 0 <= self.position < self.cells and self._schedule(self.rounds + 1)[-1][1] == self.cells
 
-    def _parameters(self) -> dict[str, object]:
-        return {"horizon": self.horizon, "cells": self.cells, "end": self.end}
-
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         horizon, cells = parameters["horizon"], checked_cells(parameters["cells"])

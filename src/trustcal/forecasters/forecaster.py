@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import trustcal.forecasters
-from trustcal.checking import checked_count, checked_outcome, checked_outcomes, checked_prediction
+from trustcal.checking import Role, checked_count, checked_outcome, checked_outcomes, checked_prediction
 from trustcal.guarantees import Bound
 from trustcal.smoothing.draws import uniforms
 from trustcal.states import damage_refused, loaded, saved
@@ -20,7 +20,7 @@ from trustcal.states import damage_refused, loaded, saved
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_STATE_VERSION = 1
+_STATE_VERSION = 2
 
 
 @final
@@ -43,20 +43,7 @@ class Forecast(NamedTuple):
 class Forecaster(ABC):
     """Announces the probability of the next outcome, round after round, then learns the outcome.
 
-    Methods
-    -------
-    forecast()
-        The distribution of the next announcement, before it is drawn.
-    predict_one()
-        The announcement; the same until the round ends.
-    learn_one(y)
-        The outcome, 0 or 1, which ends the round.
-    play(outcomes)
-        All announcements for many known outcomes: compiled, bit for bit the same.
-    guarantee(horizon)
-        What is proved of the first `horizon` rounds, for all outcomes (docs/online.md).
-    to_json(), from_json(text)
-        The state; the forecaster that is made of it continues bit for bit.
+    It can be saved between any two calls, and `play` answers many known outcomes at once, bit for bit the same.
     """
 
     rounds: int = 0
@@ -105,8 +92,11 @@ class Forecaster(ABC):
     @final
     def to_json(self) -> str:
         """The state; the forecaster that `from_json` makes of it continues bit for bit."""
+        names = signature(type(self)).parameters
+        arguments = {name: getattr(self, "seed" if name == "rng" else name) for name in names}
+        inner = {name: value.to_json() for name, value in arguments.items() if hasattr(value, "to_json")}
         state = {name: getattr(self, name) for name in self._STATE}
-        fields = {**self._parameters(), **state, "rounds": self.rounds, "announced": self._announced}
+        fields = {**arguments, **inner, **state, "rounds": self.rounds, "announced": self._announced}
         return saved(type(self).__name__, _STATE_VERSION, fields)
 
     @final
@@ -138,27 +128,23 @@ class Forecaster(ABC):
     def _is_sound(self) -> bool:
         """Whether the state is possible: a damaged one must not be used."""
 
-    @abstractmethod
-    def _parameters(self) -> dict[str, object]:
-        """The arguments of __init__ that give a forecaster of this shape."""
-
     @classmethod
-    @abstractmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        """A new forecaster with these parameters."""
+        """A new forecaster with these parameters, as `to_json` saved them: the attributes of the same names."""
+        return cls(**parameters)
 
 
 @final
 class Coins:
-    """The uniform random numbers of a seed, one per round, in any order of access: there is no state to save.
+    """The uniform random numbers of a role with a seed, one per round, in any order of access: nothing to save.
 
-    >>> coins = Coins(7)
+    >>> coins = Coins(7, Role.FORECASTER)
     >>> coins.at(3) == coins.between(0, 10).tolist()[3]
     True
     """
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, role: Role) -> None:
+        self.seed, self.role = seed, role
         self._first = -1
         self._block: list[float] = []
 
@@ -172,7 +158,7 @@ class Coins:
 
     def between(self, first: int, last: int) -> FloatArray:
         """The numbers with indices first, …, last − 1."""
-        return uniforms(self.seed, np.arange(first, last, dtype=np.uint64))
+        return uniforms(self.seed, self.role, np.arange(first, last, dtype=np.uint64))
 
 
 def revived(text: object, kind: type[Any]) -> Any:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import log1p, sqrt
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, final
 
 import numpy as np
 
-from trustcal.checking import checked_count
+from trustcal.checking import Role, checked_count
 from trustcal.forecasters.forecaster import Coins, FloatArray, Forecast, Forecaster, IntArray
 from trustcal.guarantees import Bound
 from trustcal.smoothing.draws import seed_from
@@ -57,13 +56,6 @@ class RunningMean(Forecaster):
     def _is_sound(self) -> bool:
         return 0 <= self.ones <= self.rounds
 
-    def _parameters(self) -> dict[str, object]:
-        return {}
-
-    @classmethod
-    def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        return cls(**parameters)
-
 
 @final
 class PerturbedLeader(Forecaster):
@@ -89,7 +81,7 @@ class PerturbedLeader(Forecaster):
     Examples
     --------
     >>> print(PerturbedLeader(10**6, rng=1).guarantee(10**6)[0])
-    U-calibration ≤ 0.00282643 (Theorem O.4, for each score in expectation)
+    pseudo-U-calibration ≤ 0.00282643 (Theorem O.4)
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ("ones",)
@@ -100,7 +92,7 @@ class PerturbedLeader(Forecaster):
         """ρ, the parameter of the geometric perturbations."""
         self.ones = 0
         self.seed = seed_from(rng)
-        self._coins = Coins(self.seed)
+        self._coins = Coins(self.seed, Role.FORECASTER)
 
     def __repr__(self) -> str:
         return f"PerturbedLeader(horizon={self.horizon}, ones={self.ones}, rounds={self.rounds})"
@@ -118,9 +110,9 @@ class PerturbedLeader(Forecaster):
         return Forecast(tuple(values.tolist()), (1 / 32,) * 32)
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """The regret of each proper score in [0, 1] against the best constant, in expectation."""
+        """The largest expected regret of a proper score in [0, 1] against the best constant."""
         value = self.rate + 2 * (1 - self.rate) / (self.rate * checked_count("horizon", horizon))
-        return (Bound("U-calibration", value, "Theorem O.4, for each score in expectation", True),)
+        return (Bound("pseudo-U-calibration", value, "Theorem O.4", True),)
 
     def _announce(self) -> float:
         u = np.array([self._coins.at(2 * self.rounds), self._coins.at(2 * self.rounds + 1)])
@@ -145,10 +137,3 @@ class PerturbedLeader(Forecaster):
 
     def _is_sound(self) -> bool:
         return 0 <= self.ones <= self.rounds
-
-    def _parameters(self) -> dict[str, object]:
-        return {"horizon": self.horizon, "rng": self.seed}
-
-    @classmethod
-    def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        return cls(**parameters)

@@ -10,14 +10,17 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_count
+from trustcal.checking import checked_count, checked_number
+from trustcal.checking.files import text_of
 from trustcal.forecasters.adversaries import Adversary, duel
 from trustcal.forecasters.forecaster import FloatArray, Forecaster
 from trustcal.forecasters.known_rates import KnownRate
@@ -32,7 +35,9 @@ from trustcal.writing import atomically
 Progress = Callable[[int, int], None]
 """Called with the number of finished games and the total."""
 
-_GAME_VERSION = 1
+LONGEST = 10**8
+"""Rounds of the longest game: all of them are kept in memory."""
+_GAME_VERSION = 3
 
 
 class PostProcessor(Protocol):
@@ -99,9 +104,9 @@ class Plan:
     """The known rates of the game."""
 
     def __post_init__(self) -> None:
-        checked_count("seeds", self.seeds)
+        checked_count("seeds", self.seeds, most=10_000)
         for horizon in self.horizons:
-            checked_count("a horizon", horizon, least=10)
+            checked_count("a horizon", horizon, least=10, most=LONGEST)
         games = list(self.games())
         if not games or len({game.file for game in games}) < len(games):
             raise ValueError(
@@ -125,24 +130,11 @@ class Plan:
 def play(
     plan: Plan, folder: str | Path, progress: Progress | None = None, *, workers: int | None = None
 ) -> tuple[Played, ...]:
-    """Play the games that are not yet in the folder, and return all games of the plan.
+    """Play the games that are not yet in the folder, and return all games, in the order of `plan.games()`.
 
-    Parameters
-    ----------
-    plan : Plan
-        Contestants, adversaries, horizons and seeds.
-    folder : str or Path
-        One file per game, so that a plan may grow.  Games are found by name: a changed contestant needs a new folder.
-    progress : callable, optional
-        Called with the number of finished games and the total.
-    workers : int, optional
-        Number of processes.  Default one per core; 1 plays in this process.  A script that starts more needs Python's
-        usual `if __name__ == "__main__":`.
-
-    Returns
-    -------
-    tuple of Played
-        In the order of `plan.games()`.
+    The folder has one file per game, so that a plan may grow.  Games are found by name: a changed contestant needs a
+    new folder.  By default there is one process per core; one worker plays in this process.  A script that starts more
+    needs Python's usual `if __name__ == "__main__":`.
     """
     place = Path(folder)
     if place.exists() and not place.is_dir():
@@ -163,6 +155,11 @@ def play(
     else:
         _in_parallel(plan, waiting, place, many, lambda finished: tell(done + finished, len(games)))
     return tuple(_read(place, game) for game in games)
+
+
+def looks(horizon: int) -> tuple[int, ...]:
+    """The rounds after which errors are measured: a quarter, half and all of them."""
+    return horizon // 4, horizon // 2, horizon
 
 
 def measured(predictions: FloatArray, outcomes: NDArray[np.integer[Any]]) -> GameScore:
@@ -187,13 +184,11 @@ def _scores(
         raise ValueError(
             f"a forecaster plays an adversary, a post-processor a sequence; not {contestant!r} with {opponent!r}."
         )
-    return tuple(measured(said[:many], y[:many]) for many in (horizon // 4, horizon // 2, horizon))
+    return tuple(measured(said[:many], y[:many]) for many in looks(horizon))
 
 
 def _finish(contestant: Contestant, opponent: Opponent, game: Game, folder: Path) -> None:
-    """Play one game and write its file."""
-    # Different seeds: an adversary must not know the coins of the contestant.
-    scores = _scores(contestant(game.horizon, 2 * game.seed), opponent(game.horizon, 2 * game.seed + 1), game.horizon)
+    scores = _scores(contestant(game.horizon, game.seed), opponent(game.horizon, game.seed), game.horizon)
     fields = {"game": asdict(game), "scores": [{"rounds": score.rounds, **score.errors} for score in scores]}
     with atomically(folder / game.file) as fresh:
         fresh.write_text(saved("ArenaGame", _GAME_VERSION, fields))
@@ -203,8 +198,10 @@ def _read(folder: Path, game: Game) -> Played:
     file = folder / game.file
     try:
         with damage_refused():
-            state = loaded(file.read_text(), "ArenaGame", _GAME_VERSION, ("game", "scores"))
+            state = loaded(text_of(file), "ArenaGame", _GAME_VERSION, ("game", "scores"))
             played = Played(game, tuple(_score(**score) for score in state["scores"]))
+            if tuple(score.rounds for score in played.scores) != looks(game.horizon):
+                raise ValueError(f"the game must have scores after {looks(game.horizon)} rounds.")
     except ValueError as error:
         raise ValueError(f"{file}: {error} Delete it to play the game again.") from None
     if state["game"] != asdict(game):
@@ -213,7 +210,8 @@ def _read(folder: Path, game: Game) -> Played:
 
 
 def _score(rounds: int, **errors: float) -> GameScore:
-    return GameScore(rounds, {key: errors[key] for key in played_measures()})
+    found = {key: checked_number(key, errors[key], 0, inf, "[)") for key in played_measures()}
+    return GameScore(checked_count("rounds", rounds), found)
 
 
 def _in_parallel(plan: Plan, games: list[Game], folder: Path, workers: int, tell: Callable[[int], None]) -> None:
@@ -228,6 +226,11 @@ def _in_parallel(plan: Plan, games: list[Game], folder: Path, workers: int, tell
         for finished, future in enumerate(as_completed(waiting), start=1):
             future.result()
             tell(finished)
+    except BrokenProcessPool:
+        raise ChildProcessError(
+            "a worker process was killed, perhaps because memory ran out. Finished games are kept: run it again, with "
+            "fewer workers."
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 

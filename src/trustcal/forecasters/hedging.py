@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import sqrt
-from typing import Any, ClassVar, Self, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -88,10 +87,3 @@ class HedgingForecaster(Forecaster):
 
     def _is_sound(self) -> bool:
         return 0 <= self.position < self.cells
-
-    def _parameters(self) -> dict[str, object]:
-        return {"horizon": self.horizon, "cells": self.cells}
-
-    @classmethod
-    def _with(cls, parameters: Mapping[str, Any]) -> Self:
-        return cls(**parameters)

@@ -32,13 +32,15 @@ FORECASTING = (
     KnownRate("dtc", -2 / 3, "≥", "Qiao and Zheng 2024"),
     KnownRate("ece", -1 / 4, "≤", "elementary predictor and noise, Theorem 4.1"),
     KnownRate("ece", -1 / 3, "≤", "Foster 1999, Theorem O.2"),
+    KnownRate("ece", -1 / 3, "≤", "T^(−1/3 − c) for some c > 0: Dagan et al. 2025"),
     KnownRate("ece", -0.456, "≥", "Dagan et al. 2025"),
     KnownRate("ece", -0.472, "≥", "Qiao and Valiant 2021"),
-    KnownRate("cdl", -1 / 4, "≤", "elementary predictor and noise, Corollary 4.2"),
+    KnownRate("cdl", -1 / 4, "≤", "elementary predictor and noise, Theorem 19"),
     KnownRate("cdl", -1 / 2, "≤", "up to log T: Hu and Wu 2024, Theorem O.3"),
     KnownRate("cdl", -1 / 2, "≥", "a fair coin, Theorem O.7", 1 / sqrt(2 * pi)),
     KnownRate("smcal", -1 / 2, "≤", "elementary predictor, Theorem O.1"),
-    KnownRate("ucal", -1 / 2, "≤", "perturbed leader, Theorem O.4"),
+    KnownRate("ucal", -1 / 2, "≤", "at most CDL, up to log T: Hu and Wu 2024, Theorem O.3"),
+    KnownRate("stepcal", -1 / 2, "≤", "up to √log T: Qiao and Zhao 2025, Theorem O.9"),
     KnownRate("ucal", -1 / 2, "≥", "a fair coin, Theorem O.7", 1 / sqrt(2 * pi)),
 )
 """Forecasters that see past outcomes."""

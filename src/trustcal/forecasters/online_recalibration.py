@@ -113,8 +113,8 @@ class OnlinePlatt(Recalibrator):
         state = loaded(text, "OnlinePlatt", _STATE_VERSION, ("slope", "offset", "inverse", "rounds"))
         platt = cls()
         numbers = np.array([state["slope"], state["offset"], *state["inverse"]], dtype=np.float64)
-        if numbers.shape != (5,) or not np.isfinite(numbers).all():
-            raise ValueError("the state's numbers are not finite. It must be what OnlinePlatt.to_json returned.")
+        if numbers.shape != (5,) or not (np.abs(numbers) <= _LARGEST).all():
+            raise ValueError("the state's numbers are impossible. It must be what OnlinePlatt.to_json returned.")
         platt.slope, platt.offset, *platt.inverse = numbers.tolist()
         platt.rounds = checked_count("rounds", state["rounds"], least=0)
         return platt
@@ -204,6 +204,10 @@ class Calibeating(Recalibrator):
     def _cell(self, q: float) -> int:
         x = checked_prediction(q) if self.model is None else self.model.transform_one(q)
         return round(float(announced(np.array([x]), self.cells, "left")[0]) * self.cells)
+
+
+_LARGEST = 1e6
+"""No number of a state is larger: parameters stay within a ball of radius 100, and the inverse shrinks."""
 
 
 def _logit(q: float) -> float:

@@ -102,9 +102,6 @@ class SmoothedForecaster(Forecaster):
     def _is_sound(self) -> bool:
         return self._announced is None or self.forecaster._announced is not None
 
-    def _parameters(self) -> dict[str, object]:
-        return {"forecaster": self.forecaster.to_json(), "smoother": self.smoother.to_json()}
-
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         return cls(revived(parameters["forecaster"], Forecaster), OnlineSmoother.from_json(str(parameters["smoother"])))

@@ -11,7 +11,7 @@ from math import floor, sqrt
 
 import numpy as np
 
-from trustcal.checking import checked_count, generator
+from trustcal.checking import Role, checked_count, generator
 from trustcal.forecasters.adversaries import Rng
 from trustcal.guarantees.bound import root_gap
 from trustcal.paper import Sequence
@@ -52,14 +52,14 @@ def hard_paper(side: int, horizon: int, rng: Rng = None) -> Sequence:
 def rain(horizon: int, rng: Rng = None) -> Sequence:
     """The introduction's forecaster: 1/2 − eps before rain, 1/2 + eps before sunshine, in random order."""
     eps = budget(horizon)
-    random = generator(rng)
+    random = generator(rng, Role.OUTCOMES)
     y = random.permutation(np.arange(horizon) % 2).astype(np.int8)
     return Sequence(np.where(y == 1, 0.5 - eps, 0.5 + eps), y)
 
 
 def _halves(said: tuple[float, float], frequency: tuple[float, float], horizon: int, rng: Rng) -> Sequence:
     """Two halves, each with the nearest whole number of ones to its frequency, in random order."""
-    random, sizes = generator(rng), (horizon - horizon // 2, horizon // 2)
+    random, sizes = generator(rng, Role.OUTCOMES), (horizon - horizon // 2, horizon // 2)
     outcomes = [
         random.permutation((np.arange(size) < floor(share * size + 0.5)).astype(np.int8))
         for size, share in zip(sizes, frequency, strict=True)

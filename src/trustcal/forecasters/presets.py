@@ -21,14 +21,16 @@ from trustcal.forecasters.frequencies import PerturbedLeader, RunningMean
 from trustcal.forecasters.games import Contestant, Opponent, Plan, PostProcessor, Progress, play
 from trustcal.forecasters.hedging import HedgingForecaster
 from trustcal.forecasters.known_rates import FORECASTING, POST_PROCESSING
+from trustcal.forecasters.noisy_mean import NoisyMean
 from trustcal.forecasters.pipeline import SmoothedForecaster
 from trustcal.forecasters.rates import ArenaResult, result_of
+from trustcal.forecasters.steps import StepForecaster
 from trustcal.guarantees import Bound, online_cdl, online_ece
 from trustcal.noise import Noise, RandomRounding, TruncatedGaussian, TruncatedLaplace, UniformNoise
 from trustcal.smoothing.online import OnlineSmoother
 
 PRESETS = ("paper", "post-processing")
-_MEASURES = {"paper": ("ece", "cdl", "dtc"), "post-processing": ("ece", "cdl")}
+_MEASURES = {"paper": ("ece", "cdl", "dtc", "stepcal", "ucal"), "post-processing": ("ece", "cdl")}
 
 
 def arena(
@@ -94,7 +96,7 @@ def preset(
 
     >>> plan = preset("paper", horizons=(100, 1000), seeds=2)
     >>> len(list(plan.games()))
-    288
+    352
     """
     many, often = horizons or (100, 1_000, 10_000, 100_000), 3 if seeds is None else seeds
     if name == "paper":
@@ -158,7 +160,9 @@ _FORECASTERS: dict[str, Contestant] = {
     "calibrated (Foster)": partial(_made, CalibratedForecaster),
     "decision": partial(_made, DecisionForecaster),
     "decision, square weights": partial(_made, DecisionForecaster, potential="square"),
+    "steps": partial(_made, StepForecaster),
     "leader": partial(_made, PerturbedLeader),
+    "noisy mean": partial(_made, NoisyMean),
     "hedging": partial(_made, HedgingForecaster),
     "running mean": partial(_made, RunningMean),
 }

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_choice
+from trustcal.checking import checked_choice, generator
 from trustcal.forecasters.games import Game, Plan, Played
 from trustcal.guarantees import Bound
 from trustcal.measures import table as measures
@@ -81,21 +81,7 @@ def rate(played: Sequence[Played], contestant: str, measure: str, rng: np.random
     """The rate of one contestant in one measure, from all games of an arena.
 
     The interval resamples seeds, within every horizon and adversary, and takes the worst adversary of each resample.
-    It ignores curvature: over a few decades a slope is not yet an exponent.
-
-    Parameters
-    ----------
-    played : sequence of Played
-        All games of an arena.
-    contestant, measure : str
-        Whose rate, in which measure.
-    rng : Generator or int, default 0
-        Source of the resamples.
-
-    Returns
-    -------
-    Rate
-        O(resamples · games).
+    It ignores curvature: over a few decades a slope is not yet an exponent.  O(resamples · games).
     """
     checked_choice("measure", measure, measures.played())
     own = {one.game: one.scores[-1].errors[measure] for one in played if one.game.contestant == contestant}
@@ -113,7 +99,7 @@ def rate(played: Sequence[Played], contestant: str, measure: str, rng: np.random
     means = table.mean(axis=2)
     low, high = np.nan, np.nan
     if len(seeds) > 1:
-        random = np.random.default_rng(rng)
+        random = generator(rng)
         again = random.integers(0, len(seeds), (_RESAMPLES, len(horizons), len(adversaries), len(seeds)))
         resampled = np.take_along_axis(table[None], again, axis=3).mean(axis=3).max(axis=2)
         low, high = np.quantile([_slope(horizons, worst) for worst in resampled], [0.025, 0.975])

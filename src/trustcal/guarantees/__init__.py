@@ -5,7 +5,7 @@
     lower_…      what no post-processing can beat
     lipschitz_…  when no post-processing is needed                                          (the discussion)
 
-Functions ending in _paper give the paper's numbers; the others cite docs/theory.md, which proves them.
+Functions ending in _paper give the paper's numbers; the others cite theory.md, which proves them.
 
 >>> from trustcal.noise import UniformNoise
 >>> print(batch_decision_loss(UniformNoise.for_distance(0.0002), 0.0002))

@@ -1,7 +1,7 @@
 """Upper bounds for post-processing a batch: the paper's Section 3, in the sharpest form that is proved.
 
 A noise M enters through three numbers: its displacement E|X| = max E|M(q) − q|, its decision displacement K, and its
-slope L, the least with TV(M(b), M(q)) ≤ L·|b − q|.  Theorem numbers from 13 on are those of docs/theory.md; smaller
+slope L, the least with TV(M(b), M(q)) ≤ L·|b − q|.  Theorem numbers from 13 on are those of theory.md; smaller
 ones with a dot are the paper's.
 """
 
@@ -46,10 +46,8 @@ def batch_decision_loss(noise: Noise, eps: float) -> Bound:
 
     Parameters
     ----------
-    noise : Noise
-        K and L are its decision displacement and its slope.
-    eps : float
-        Distance to the calibrated predictor, in (0, 1].
+    noise, eps
+        As in `batch_ece`; K is the decision displacement of the noise.
 
     Returns
     -------
@@ -65,26 +63,28 @@ def batch_decision_loss(noise: Noise, eps: float) -> Bound:
 
 
 def batch_cdl(noise: Noise, eps: float) -> Bound:
-    """CDL after noise, sharpening Theorem 3.1 with Lemma 2.13: K + 2·L·eps.
+    """CDL after noise, sharpening Theorem 3.1 with Lemma 2.13: K + 2·L·eps, or less for Laplace and Gaussian noise.
 
     Parameters
     ----------
-    noise : Noise
-        K is its decision displacement, L its slope.
-    eps : float
-        Distance of the predictor to calibration before noise, in (0, 1].
+    noise, eps
+        As in `batch_decision_loss`.
 
     Returns
     -------
     Bound
-        The CDL after noise is at most this.
 
     >>> from trustcal.noise import UniformNoise
     >>> print(batch_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001))
     CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
+    >>> from trustcal.noise import ClampedLaplace
+    >>> print(batch_cdl(ClampedLaplace.for_distance(0.0001, "cdl"), 0.0001))
+    CDL ≤ 0.00909796 (Theorem 44, sharpening Theorem 3.1)
     """
-    value = as_noise(noise).decision_displacement() + 2 * noise.proved_tv_slope() * checked_eps(eps)
-    return _by_k("CDL", noise, value, "Theorem 15, sharpening Theorem 3.1")
+    shift = as_noise(noise).cdl_shift(checked_eps(eps))
+    theorem = 15 if shift == 2 * noise.proved_tv_slope() * eps else 44
+    value = noise.decision_displacement() + shift
+    return _by_k("CDL", noise, value, f"Theorem {theorem}, sharpening Theorem 3.1")
 
 
 def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss") -> Bound:
@@ -96,13 +96,12 @@ def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss"
         A class of noises, such as UniformNoise.
     eps : float
         Distance to calibration, in (0, 1].
-    target : str
-        The error to bound: "ece", "cdl" or "decision_loss".
+    target : {"ece", "cdl", "decision_loss"}
 
     Returns
     -------
     Bound
-        c·√eps, with the c of `family.per_root`.
+        With the c of `family.per_root`.
 
     >>> from trustcal.noise import TruncatedLaplace, UniformNoise
     >>> print(batch_best(UniformNoise, 0.02))
@@ -124,14 +123,12 @@ def batch_ece_smcal(noise: Noise, smcal: float) -> Bound:
     Parameters
     ----------
     noise : Noise
-        E|X| and L are its displacement and its slope.
     smcal : float
         Smooth calibration error of the predictor before noise.
 
     Returns
     -------
     Bound
-        Needs no distance to calibration.
 
     >>> from trustcal.noise import UniformNoise
     >>> print(batch_ece_smcal(UniformNoise(0.02), 0.0001))
@@ -146,15 +143,12 @@ def batch_cdl_smcal(noise: Noise, smcal: float) -> Bound:
 
     Parameters
     ----------
-    noise : Noise
-        K and L are its decision displacement and its slope.
-    smcal : float
-        Smooth calibration error, as `trustcal.smcal` measures it.
+    noise, smcal
+        As in `batch_ece_smcal`.
 
     Returns
     -------
     Bound
-        The CDL after noise is at most this.
 
     >>> from trustcal.noise import UniformNoise
     >>> print(batch_cdl_smcal(UniformNoise(0.02), 0.0001))
@@ -170,11 +164,8 @@ def batch_ece_split(noise: Noise, nearby_ece: float, nearby_distance: float) -> 
     Parameters
     ----------
     noise : Noise
-        E|X| and L are its displacement and its slope.
-    nearby_ece : float
-        η, the ECE of some predictor.
-    nearby_distance : float
-        δ, its distance to the given one.
+    nearby_ece, nearby_distance : float
+        η and δ: the ECE of some predictor, and its distance to the given one.
 
     Returns
     -------
@@ -186,12 +177,8 @@ def batch_ece_split(noise: Noise, nearby_ece: float, nearby_distance: float) -> 
     ECE ≤ 0.03 (Theorem 16)
     """
     eta, distance = checked_fraction("nearby_ece", nearby_ece), checked_fraction("nearby_distance", nearby_distance)
-    return Bound(
-        "ECE",
-        eta + as_noise(noise).displacement().value + 2 * noise.proved_tv_slope() * distance,
-        "Theorem 16",
-        True,
-    )
+    value = eta + as_noise(noise).displacement().value + 2 * noise.proved_tv_slope() * distance
+    return Bound("ECE", value, "Theorem 16", True)
 
 
 def smece_dtc(eps: float) -> Bound:
@@ -207,7 +194,6 @@ def smece_dtc(eps: float) -> Bound:
     Returns
     -------
     Bound
-        The SmoothECE is at most this.
 
     >>> print(smece_dtc(0.01))
     smECE ≤ 0.0944642 (Theorem 24)

@@ -46,17 +46,12 @@ def batch_decision_loss_paper(noise: Noise, eps: float, delta: float = 0.0) -> B
 
     Parameters
     ----------
-    noise : Noise
-        Any noise with `privacy(delta)`.
-    eps : float
-        Distance to the calibrated reference, in (0, 1].
-    delta : float
-        The δ of the privacy.
+    noise, eps, delta
+        As in `batch_ece_paper`.
 
     Returns
     -------
     Bound
-        2·E|X| + 4(1 − exp(−γ·eps) + δ).
 
     >>> from trustcal.noise import TruncatedLaplace
     >>> print(batch_decision_loss_paper(TruncatedLaplace.paper(0.001), 0.001))
@@ -72,17 +67,12 @@ def batch_cdl_paper(noise: Noise, eps: float, delta: float = 0.0) -> Bound:
 
     Parameters
     ----------
-    noise : Noise
-        As in `batch_ece_paper`, like the other parameters.
-    eps : float
-        Distance to calibration.
-    delta : float
-        Privacy may fail with this probability.
+    noise, eps, delta
+        As in `batch_ece_paper`.
 
     Returns
     -------
     Bound
-        Twice the bound on ECE.
 
     >>> from trustcal.noise import TruncatedLaplace
     >>> print(batch_cdl_paper(TruncatedLaplace.paper(0.001), 0.001))
@@ -103,7 +93,7 @@ def batch_laplace_paper(eps: float) -> Bound:
     Returns
     -------
     Bound
-        6·√(2·eps), for `TruncatedLaplace.paper(eps)`.
+        For `TruncatedLaplace.paper(eps)`.
 
     >>> print(batch_laplace_paper(0.001))
     decision loss ≤ 0.268328 (Lemma 3.4)
@@ -116,17 +106,14 @@ def total_variation_paper(gamma: float, delta: float, eps: float) -> Bound:
 
     Parameters
     ----------
-    gamma : float
-        γ, at least 0.
-    delta : float
-        δ, in [0, 1].
+    gamma, delta : float
+        Privacy parameters, γ ≥ 0 and δ in [0, 1].
     eps : float
         E|b − q|, in (0, 1].
 
     Returns
     -------
     Bound
-        E TV(M(b), M(q)) is at most this.
 
     >>> print(total_variation_paper(20, 0, 0.01))
     TV ≤ 0.181269 (Lemma A.2)
@@ -140,17 +127,12 @@ def total_variation(gamma: float, delta: float, eps: float) -> Bound:
 
     Parameters
     ----------
-    gamma : float
-        The γ of the privacy, at least 0.
-    delta : float
-        Its δ, in [0, 1].
-    eps : float
-        The mean distance E|b − q|, in (0, 1].
+    gamma, delta, eps
+        As in `total_variation_paper`.
 
     Returns
     -------
     Bound
-        At most `total_variation_paper`.
 
     >>> print(total_variation(20, 0, 0.01))
     TV ≤ 0.099668 (Theorem 18, sharpening Lemma A.2)

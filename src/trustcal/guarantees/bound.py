@@ -7,7 +7,19 @@ from math import sqrt
 from typing import Literal, final
 
 Quantity = Literal[
-    "ECE", "CDL", "decision loss", "swap regret", "smECE", "TV", "DTC", "smCal", "U-calibration", "Brier regret"
+    "ECE",
+    "CDL",
+    "decision loss",
+    "swap regret",
+    "smECE",
+    "TV",
+    "DTC",
+    "smCal",
+    "step",
+    "cutoff",
+    "monotone CDL",
+    "pseudo-U-calibration",
+    "Brier regret",
 ]
 
 
@@ -20,8 +32,8 @@ class Bound:
     ECE ≤ 0.25 (Theorem 13)
     >>> print(Bound("ECE", 1.5, "Theorem 3.1", True))
     ECE ≤ 1.5, which is vacuous (Theorem 3.1)
-    >>> print(Bound("ECE", 0.25, "Section 17, a sketch", False, "≥"))
-    ECE ≥ 0.25 (Section 17, a sketch; not proved)
+    >>> print(Bound("ECE", 0.25, "Theorem 43", False, "≥"))
+    ECE ≥ 0.25 (Theorem 43; not proved)
     """
 
     quantity: Quantity

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from math import exp, log
 from typing import Final, final
 
-from trustcal.checking import checked_choice, checked_eps
+from trustcal.cells import End, cells_for
+from trustcal.checking import checked_choice, checked_count, checked_eps
 from trustcal.guarantees.batch import batch_cdl, batch_decision_loss, batch_ece
 from trustcal.guarantees.batch_paper import batch_cdl_paper, batch_decision_loss_paper, batch_ece_paper
 from trustcal.guarantees.bound import Bound
@@ -40,18 +42,23 @@ class NoiseChoice:
     noise: Noise
     guarantee: Bound
     lower: Bound
+    cells: int | None = None
+    """Online, the number of cells for `OnlineSmoother`; None for a batch, and for noise on a grid of its own."""
+    end: End = "left"
+    """Online, what is announced for a cell."""
 
     def __str__(self) -> str:
         least = f"{self.lower.value:.6g} ({self.lower.source})"
-        return f"{self.noise}: {self.guarantee}; no method can guarantee less than {least}"
+        on = "" if self.cells is None else f" on {self.cells} cells"
+        return f"{self.noise}{on}: {self.guarantee}; no method can guarantee less than {least}"
 
 
 def choices(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> tuple[NoiseChoice, ...]:
-    """Every noise at the parameter that `for_distance` gives, the smallest guarantee first (Theorems 13 to 15, 19).
+    """Every noise at its best parameter, the smallest guarantee first (Theorems 13 to 15, 19, 44).
 
-    That parameter is the best for small eps and many rounds, where neither the ends of [0, 1] nor sampling matter.  For
-    eps beyond about 1/8, or few rounds, another one may have a smaller guarantee: noise so wide that hardly anything is
-    left, a grid so coarse that every value is seen often.
+    For a batch the parameter is that of `for_distance`, which is the best for small eps, where the ends of [0, 1] have
+    no effect; for eps beyond about 1/8 another one may have a smaller guarantee.  With a horizon, parameter and number
+    of cells are searched: with few rounds the grid must be so coarse that every value is seen often.
 
     The lower bound for decision loss is for algorithms that may see all predictions at once (Theorem 20); those for ECE
     and CDL are for algorithms that answer each prediction knowing only it and the earlier ones (Theorem 21).
@@ -71,15 +78,15 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
 
     >>> for choice in choices(0.0001, "cdl")[:2]:
     ...     print(choice.noise, choice.guarantee)
-    UniformNoise(width=0.02) CDL ≤ 0.01 (Theorem 15, sharpening Theorem 3.1)
-    ClampedGaussian(scale=0.0153203...) CDL ≤ 0.010416 (Theorem 15, sharpening Theorem 3.1)
+    ClampedGaussian(scale=0.0155...) CDL ≤ 0.00790455 (Theorem 44, sharpening Theorem 3.1)
+    ClampedLaplace(scale=0.0164872...) CDL ≤ 0.00909796 (Theorem 44, sharpening Theorem 3.1)
     """
     found = [_for_distance(family, eps, target, horizon) for family in NOISES.values()]
     return tuple(sorted(found, key=lambda choice: choice.guarantee.value))
 
 
 def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> NoiseChoice:
-    """Of the noises that `for_distance` gives, the one with the smallest proved guarantee (Theorems 13 to 15, 19).
+    """The noise with the smallest proved guarantee, of those that `choices` compares (Theorems 13 to 15, 19, 44).
 
     Parameters
     ----------
@@ -94,6 +101,8 @@ def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None
     >>> print(best_noise(0.0002))
     UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
 no method can guarantee less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
+    >>> best_noise(0.0001, "ece", horizon=100).guarantee.value < 0.272
+    True
     """
     # K, which has a caveat for truncated noise, is part of the batch guarantees for CDL and decision loss only.
     proved = [family for family in NOISES.values() if target == "ece" or horizon is not None or not family.caveat]
@@ -147,16 +156,62 @@ def _families() -> dict[str, type[Noise]]:
 
 
 def _for_distance(family: type[Noise], eps: float, target: Target, horizon: int | None) -> NoiseChoice:
-    return _guaranteed(family.for_distance(eps, target), _BATCH, eps, target, horizon)
+    noise = family.for_distance(eps, target)
+    if horizon is None:
+        return _guaranteed(noise, _BATCH, eps, target, None)
+    found = [_on_cells(noise, eps, target, horizon)]
+    if len(parameters := fields(noise)) == 1:
+        found += _searched(noise, parameters[0].name, partial(_on_cells, eps=eps, target=target, horizon=horizon))
+    return min(found, key=lambda choice: choice.guarantee.value)
+
+
+def _searched(noise: Noise, name: str, choice: Callable[[Noise], NoiseChoice]) -> list[NoiseChoice]:
+    """Choices at other parameters: by golden sections of the logarithm, and for a grid at the integers beside that.
+
+    The bound falls and then rises with the parameter.  For random rounding it also jumps up after every integer, where
+    the grid gets one more point, and falls until the next one; so the best is an integer, or that of `for_distance`.
+    """
+    start = float(getattr(noise, name))
+
+    def at(value: float) -> NoiseChoice:
+        return choice(replace(noise, **{name: min(max(value, 1e-100), noise.largest)}))
+
+    low, high = log(start / 1024), log(start * 1024)
+    for _ in range(45):
+        left, right = low + 0.382 * (high - low), low + 0.618 * (high - low)
+        if at(exp(left)).guarantee.value <= at(exp(right)).guarantee.value:
+            high = right
+        else:
+            low = left
+    best = exp((low + high) / 2)
+    tried = [best]
+    if noise.grid_size() is not None:
+        tried += [float(whole) for whole in range(max(1, int(best) - 3), int(best) + 5)]
+    return [at(value) for value in tried]
+
+
+def _on_cells(noise: Noise, eps: float, target: Target, horizon: int) -> NoiseChoice:
+    """A noise on the best number of cells, announced by their middles; the best is near (cT)^(1/3)."""
+    bound = _online(target)
+    if noise.grid_size() is not None:
+        return NoiseChoice(noise, bound(noise, eps, horizon), _LOWER[target](eps))
+    near = cells_for(checked_count("horizon", horizon) * (1 if target == "ece" else 2))
+    found = [(bound(noise, eps, horizon, cells=m, end="middle"), m) for m in range(max(1, near - 2), near + 2)]
+    guarantee, cells = min(found, key=lambda one: one[0].value)
+    return NoiseChoice(noise, guarantee, _LOWER[target](eps), cells, "middle")
+
+
+def _online(target: Target) -> Callable[..., Bound]:
+    if checked_choice("target", target, TARGETS) not in _ONLINE:
+        raise ValueError("with a horizon the target must be 'ece' or 'cdl': decision loss is defined for a batch.")
+    return _ONLINE[target]
 
 
 def _guaranteed(
     noise: Noise, batch: dict[Target, Guarantee], eps: float, target: Target, horizon: int | None
 ) -> NoiseChoice:
-    """A noise with its guarantee for a batch or, with a horizon, for as many rounds."""
-    upper = batch[checked_choice("target", target, TARGETS)]
-    if horizon is not None:
-        if target not in _ONLINE:
-            raise ValueError("with a horizon the target must be 'ece' or 'cdl': decision loss is defined for a batch.")
-        upper = partial(_ONLINE[target], horizon=horizon)
-    return NoiseChoice(noise, upper(noise, eps), _LOWER[target](checked_eps(eps)))
+    """A noise with its guarantee for a batch or, with a horizon, for as many rounds on the paper's cells."""
+    lower = _LOWER[checked_choice("target", target, TARGETS)](checked_eps(eps))
+    if horizon is None:
+        return NoiseChoice(noise, batch[target](noise, eps), lower)
+    return NoiseChoice(noise, _online(target)(noise, eps, horizon), lower, cells_for(checked_count("horizon", horizon)))

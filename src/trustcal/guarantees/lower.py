@@ -49,7 +49,6 @@ def lower_batch_decision_loss_paper(eps: float) -> Bound:
     Returns
     -------
     Bound
-        √eps/2.
 
     >>> print(lower_batch_decision_loss_paper(0.01))
     decision loss ≥ 0.05 (Theorem 3.5)
@@ -58,9 +57,9 @@ def lower_batch_decision_loss_paper(eps: float) -> Bound:
 
 
 def lower_per_prediction_cdl(eps: float) -> Bound:
-    """Corollary 3.6 with its constant: CDL ≥ √(eps/2)·(1 − o(1)) for algorithms that see one prediction, eps ≤ 1/8.
+    """Corollary 3.6 with its constant: CDL ≥ √(eps/2) − 7.4·eps^(3/4), for one prediction at a time (Theorem 42).
 
-    The value is the leading term: proved in the limit, at no particular eps.
+    The value is the leading term: proved in the limit, not at this eps.
 
     Parameters
     ----------
@@ -70,17 +69,18 @@ def lower_per_prediction_cdl(eps: float) -> Bound:
     Returns
     -------
     Bound
-        Marked as not proved: only the leading term.
 
     >>> print(lower_per_prediction_cdl(0.02))
-    CDL ≥ 0.1 (Section 13 on Corollary 3.6, the leading term only; not proved)
+    CDL ≥ 0.1 (Theorem 42, the leading term only; not proved)
     """
     value = sqrt(checked_eps(eps, 1 / 8, "the lower bound per prediction") / 2)
-    return Bound("CDL", value, "Section 13 on Corollary 3.6, the leading term only", False, "≥")
+    return Bound("CDL", value, "Theorem 42, the leading term only", False, "≥")
 
 
 def lower_per_prediction_ece(eps: float) -> Bound:
-    """Corollary 3.6 with its constant: ECE ≥ √(2eps)·(1 − o(1)) for algorithms that see one prediction; a sketch.
+    """Corollary 3.6 with its constant: ECE ≥ √(2eps)·(1 − o(1)) for algorithms that see one prediction (Theorem 43).
+
+    The value is the leading term: proved in the limit, not at this eps.  Uniform noise attains it.
 
     Parameters
     ----------
@@ -90,13 +90,12 @@ def lower_per_prediction_ece(eps: float) -> Bound:
     Returns
     -------
     Bound
-        Marked as not proved: a sketch.
 
     >>> print(lower_per_prediction_ece(0.02))
-    ECE ≥ 0.2 (Section 13 on Corollary 3.6, a sketch; not proved)
+    ECE ≥ 0.2 (Theorem 43, the leading term only; not proved)
     """
     value = sqrt(2 * checked_eps(eps, 1 / 8, "the lower bound per prediction"))
-    return Bound("ECE", value, "Section 13 on Corollary 3.6, a sketch", False, "≥")
+    return Bound("ECE", value, "Theorem 43, the leading term only", False, "≥")
 
 
 def lower_online_ece_paper(eps: float) -> Bound:
@@ -110,7 +109,6 @@ def lower_online_ece_paper(eps: float) -> Bound:
     Returns
     -------
     Bound
-        √eps/8 + eps/2.
 
     >>> print(lower_online_ece_paper(0.01))
     ECE ≥ 0.0175 (Theorem 4.4)
@@ -132,7 +130,6 @@ def lower_online_cdl_paper(eps: float) -> Bound:
     Returns
     -------
     Bound
-        The same number as for ECE.
 
     >>> print(lower_online_cdl_paper(0.01))
     CDL ≥ 0.0175 (Theorem 4.4, by the sequences of Theorem 21 instead of its own)
@@ -176,7 +173,6 @@ def lower_online_cdl_game(eps: float) -> Bound:
     Returns
     -------
     Bound
-        The value v* of the game.
 
     >>> print(lower_online_cdl_game(0.01))
     CDL ≥ 0.0152315 (Theorem 22, correcting Theorem 4.4)
@@ -199,7 +195,6 @@ def lower_online_ece(eps: float) -> Bound:
     Returns
     -------
     Bound
-        For algorithms that see predictions one at a time.
 
     >>> print(lower_online_ece(0.01))
     ECE ≥ 0.0379436 (Theorem 21, sharpening Theorem 4.4)
@@ -218,7 +213,6 @@ def lower_online_cdl(eps: float) -> Bound:
     Returns
     -------
     Bound
-        The same number as for ECE, by a corrected proof.
 
     >>> print(lower_online_cdl(1 / 12))
     CDL ≥ 0.125 (Theorem 21, correcting Theorem 4.4)

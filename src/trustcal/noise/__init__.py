@@ -9,7 +9,7 @@ how fast its law changes with them (`tv_slope`).
 
 >>> noise = UniformNoise.for_distance(0.005)
 >>> noise.width, noise.sample([0.2, 0.7], rng=1).round(3)
-(0.1, array([0.202, 0.79 ]))
+(0.1, array([0.286, 0.713]))
 """
 
 from trustcal.noise.gaussian import ClampedGaussian, TruncatedGaussian

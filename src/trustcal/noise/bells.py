@@ -8,19 +8,22 @@ good as 12, with the weights for which those polynomials have the same sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import ceil
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
+from trustcal.kernels.series import positive_areas
+from trustcal.noise.density import Density, FloatArray, IndexArray, ratio, running_sums
 from trustcal.rows import run_starts
 
 if TYPE_CHECKING:
     from trustcal.noise.gaussian import GaussianNoise
 
 _NODES = 12
+_DEGREE = 10
+_MOST_CELLS = 1 << 20
 
 
 @final
@@ -30,6 +33,7 @@ class Bells(Density):
     def __init__(self, p: FloatArray, weights: FloatArray, noise: GaussianNoise) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
         self.noise, self.scale = noise, noise.scale
+        self.steepness = _steepness(p, weights[0] * noise.density(p, p), self.scale)
         self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
         step = self.scale / 8
@@ -42,6 +46,8 @@ class Bells(Density):
         self.mass = np.maximum(np.diff(self._cdf(self.edges), axis=1), 0.0)
         posterior = ratio(self._densities(self.edges))
         self.ends = np.stack([posterior[:-1], posterior[1:]])
+        self._row = np.full(len(self.edges) - 1, -1)  # of a piece in the table of its series; −1 if not yet known
+        self._table = np.empty((2, 0, _DEGREE))
 
     def _mixed(
         self,
@@ -53,11 +59,12 @@ class Bells(Density):
         """Σ over values of mass·f(x, value) and of positive·f(x, value), in blocks, f being `far` for x ≫ value."""
         weights = self.weights if weights is None else weights
         mixed = np.zeros((2, len(x)))
+        before = np.zeros((2, len(self.places) + 1)) if far == 0 else far * running_sums(weights)
         order = np.argsort(x)
-        for first in range(0, len(x), 32):
-            some = order[first : first + 32]
+        for run in _blocks(x[order], 16 * self.scale):
+            some = order[run]
             near, stop = np.searchsorted(self.places, x[some[[0, -1]]] + self.scale * np.array([-12.0, 12.0]))
-            here = np.repeat(far * weights[:, :near].sum(axis=1)[:, None], len(some), axis=1)
+            here = np.repeat(before[:, near, None], len(some), axis=1)
             for start in range(near, stop, 1024):
                 block = slice(start, min(start + 1024, stop))
                 here += weights[:, block] @ f(x[some], self.places[block, None])
@@ -123,28 +130,60 @@ class Bells(Density):
         return np.asarray(self._cdf(np.array([1.0])) - self._cdf(mu))
 
     def partly(self, piece: IndexArray, mu: FloatArray) -> FloatArray:
-        """By false position."""
+        """By the Chebyshev series of V − μW on each piece: its root, and its integral on the positive side."""
+        row = self._series(piece)
+        w, v = self._table.reshape(2, -1)
+        # An error in a root costs its square times the mass of the piece.
+        enough = np.sqrt(1e-18 / np.maximum(self.mass[0, piece], 1e-18)).clip(1e-10)
+        falling = (self.ends[0, piece] > mu).astype(np.int64)
+        areas = positive_areas.on(500 * len(piece))(w, v, _DEGREE, row, mu, falling, enough)
+        return np.asarray(areas * (self.edges[piece + 1] - self.edges[piece]) / 2)
 
-        def gain(x: FloatArray) -> FloatArray:
-            w, v = self._densities(x)
-            return np.asarray(v - mu * w)
+    def _series(self, piece: IndexArray) -> IndexArray:
+        """The rows of pieces in the table of Chebyshev series of W and V.
 
-        start, stop = self.edges[piece], self.edges[piece + 1]
-        falling = self.ends[0, piece] > mu
-        root = _root(gain, start, stop)
-        inside = self._cdf(np.where(falling, root, stop)) - self._cdf(np.where(falling, start, root))
-        return np.asarray(np.maximum(inside[1] - mu * inside[0], 0.0))
-
-    def thresholds(self) -> FloatArray:
-        """A grid; R is smooth but for convex kinks."""
-        return np.linspace(0, 1, 65)
+        Pieces are at most σ/8 long: 10 terms leave 1e-17 of a peak.
+        """
+        new = np.unique(piece[self._row[piece] < 0])
+        if len(new):
+            angle = np.pi * (np.arange(_DEGREE) + 0.5) / _DEGREE
+            left, right = self.edges[new, None], self.edges[new + 1, None]
+            values = self._densities(((left + right) / 2 + (right - left) / 2 * np.cos(angle)).ravel())
+            terms = np.cos(np.outer(angle, np.arange(_DEGREE))) * 2 / _DEGREE
+            terms[:, 0] /= 2
+            self._row[new] = self._table.shape[1] + np.arange(len(new))
+            self._table = np.concatenate([self._table, values.reshape(2, -1, _DEGREE) @ terms], axis=1)
+        return np.asarray(self._row[piece])
 
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """2W + |W'|, bounded by the sum of all bells at the distance of the nearest; they are steepest at 1."""
-        z = self.away(left, right) / self.scale
-        steep = np.maximum(z, 1.0)
-        bound = 2 * np.exp(-(z**2) / 2) + steep * np.exp(-(steep**2) / 2) / self.scale
-        return np.asarray(float(self.peaks[0].sum()) * bound)
+        """The largest bound on 2W + |W'| of the cells that an interval touches."""
+        cells = len(self.steepness)
+        first, last = ((np.minimum(x, 1.0) * cells).astype(np.intp).clip(0, cells - 1) for x in (left, right))
+        touched = np.stack([np.maximum(first - 1, 0), last + 1], axis=1).ravel()  # a cell more, as ends are rounded
+        return np.maximum.reduceat(np.append(self.steepness, 0.0), touched)[::2]
+
+
+def _blocks(x: FloatArray, length: float) -> Iterator[slice]:
+    """Sorted points in blocks: 32 each, or up to 512 that lie within a length of each other."""
+    first = 0
+    while first < len(x):
+        stop = min(max(first + 32, int(np.searchsorted(x, x[first] + length))), first + 512, len(x))
+        yield slice(first, stop)
+        first = stop
+
+
+def _steepness(p: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
+    """At least 2W + |W'| in each cell of half a scale: bells are at most those at the distance of the nearer ends.
+
+    They fall from 0 on, and are steepest at 1.  O(n + 1/scale).
+    """
+    cells = min(max(1, ceil(2 / scale)), _MOST_CELLS)
+    height = np.bincount(np.minimum((p * cells).astype(np.intp), cells - 1), peaks, minlength=cells)
+    reach = min(cells, ceil(12 * scale * cells) + 2)
+    z = np.maximum(np.abs(np.arange(-reach, reach + 1)) - 1, 0) / (cells * scale)
+    steep = np.maximum(z, 1.0)
+    bound = 2 * np.exp(-(z**2) / 2) + steep * np.exp(-(steep**2) / 2) / scale
+    return np.asarray(np.convolve(height, bound)[reach : reach + cells])
 
 
 def condensed(p: FloatArray, weights: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
@@ -182,21 +221,24 @@ def _sign_changes(f: Callable[[FloatArray], FloatArray], x: FloatArray, values: 
 
 
 def _root(f: Callable[[FloatArray], FloatArray], left: FloatArray, right: FloatArray) -> FloatArray:
-    """A root of f in each interval, by false position (Illinois), to 1e-10 of its length: the areas on either side
-    feel the square of the error only."""
-    if len(left) == 0:
-        return left
+    """A root of f in each interval, by false position (Illinois), to 1e-10 of its length: the areas on either side feel
+    the square of the error only."""
+    found, at = left.copy(), np.arange(len(left))
     low, high, width, x = left, right, right - left, left
     at_low, at_high = f(low), f(high)
     rising = at_low < at_high
     for _ in range(60):
+        if len(at) == 0:
+            break
         with np.errstate(divide="ignore", invalid="ignore"):
             new = low + (high - low) * (at_low / (at_low - at_high))
         new = np.where((new > low) & (new < high), new, (low + high) / 2)
-        if (np.abs(new - x) <= 1e-10 * width).all():
-            return new
-        x, value = new, f(new)
+        found[at] = new
+        rest = np.abs(new - x) > 1e-10 * width
+        at, low, high, width, x = at[rest], low[rest], high[rest], width[rest], new[rest]
+        at_low, at_high, rising = at_low[rest], at_high[rest], rising[rest]
+        value = f(x)
         before = (value < 0) == rising
         at_low, at_high = np.where(before, value, at_low / 2), np.where(before, at_high / 2, value)
         low, high = np.where(before, x, low), np.where(before, high, x)
-    return x
+    return found

@@ -38,9 +38,6 @@ class ClampedNoise(Noise):
         """The least γ; at δ = 0 the hazard rate of Y at 1, reached by the atom at 0 as q and q' approach 1."""
         return best_gamma(self, delta, pure=self._hazard_at_1(), log_cdf=lambda x, q: self._log_tail(q - x))
 
-    def _density(self, x: FloatArray, q: FloatArray) -> FloatArray:
-        return self._line_density(x, q)
-
     def _atoms(self, q: FloatArray) -> Atoms:
         mass = np.stack([self._tail(q), self._tail(1 - q)], axis=-1)
         return Atoms(np.broadcast_to([0.0, 1.0], mass.shape), mass)
@@ -54,21 +51,18 @@ class ClampedNoise(Noise):
     def _mean_displacement(self, q: FloatArray) -> FloatArray:
         return self._mean_excess(q) + self._mean_excess(1 - q)
 
+    def _log_tail(self, y: FloatArray) -> FloatArray:
+        """ln Pr[Y ≥ y], to be overridden where the probability may underflow."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self._tail(y)))
+
     @abstractmethod
     def _tail(self, y: FloatArray) -> FloatArray:
         """Pr[Y ≥ y] = Pr[Y ≤ −y]."""
 
     @abstractmethod
-    def _log_tail(self, y: FloatArray) -> FloatArray:
-        """ln Pr[Y ≥ y], also where the probability underflows."""
-
-    @abstractmethod
     def _hazard_at_1(self) -> float:
         """The density of Y at 1 over Pr[Y > 1]."""
-
-    @abstractmethod
-    def _line_density(self, x: FloatArray, q: FloatArray) -> FloatArray:
-        """The density of q + Y at x."""
 
     @abstractmethod
     def _line_quantile(self, u: FloatArray) -> FloatArray:

@@ -21,6 +21,8 @@ from trustcal.kernels.decay import running_pairs
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
+_NOTHING = 1e-13
+
 
 class Density(ABC):
     """W and V on pieces of [0, 1], in each of which p_hat is monotone."""
@@ -44,10 +46,12 @@ class Density(ABC):
         first = np.searchsorted(low[order], mu)
         above = self.above(mu)
         found += (positive[first] - mu * mass[first]) - (above[1] - mu * above[0])
-        if (low < high).any():
-            pairs = [np.flatnonzero((low < threshold) & (high > threshold)) for threshold in mu]
-            piece = np.concatenate([*pairs, []]).astype(np.intp)
-            which = np.repeat(np.arange(len(mu)), [len(pair) for pair in pairs])
+        some, sorted_mu = self._crossing, np.argsort(mu)
+        if len(some):
+            begin = np.searchsorted(mu[sorted_mu], low[some], side="right")
+            count = np.maximum(np.searchsorted(mu[sorted_mu], high[some]) - begin, 0)
+            piece = np.repeat(some, count)
+            which = sorted_mu[np.arange(len(piece)) + np.repeat(begin - (np.cumsum(count) - count), count)]
             found += np.bincount(which, self.partly(piece, mu[which]), minlength=len(mu))
         return np.asarray(np.maximum(found, 0.0))
 
@@ -64,6 +68,13 @@ class Density(ABC):
         low, high = self.ends.min(axis=0), self.ends.max(axis=0)
         order = np.argsort(low)
         return low, high, order, _upwards(self.mass[:, order])
+
+    @cached_property
+    def _crossing(self) -> IndexArray:
+        """The pieces in which p_hat varies, without the lightest ones: these have less than 1e-13 in all."""
+        varied = np.flatnonzero(self.ends[0] != self.ends[1])
+        varied = varied[np.argsort(self.mass[0, varied], kind="stable")]
+        return np.sort(varied[np.searchsorted(np.cumsum(self.mass[0, varied]), _NOTHING) :])
 
     @cached_property
     def tails(self) -> FloatArray:
@@ -86,9 +97,9 @@ class Density(ABC):
     def partly(self, piece: IndexArray, mu: FloatArray) -> FloatArray:
         """∫ (V − μW)⁺ over pieces in which p_hat crosses μ."""
 
-    @abstractmethod
     def thresholds(self) -> FloatArray:
-        """Where the search begins; `curvature` may be used between these."""
+        """Where the search begins; `curvature` may be used between these.  A grid: R is smooth but for convex kinks."""
+        return np.linspace(0, 1, 65)
 
     @abstractmethod
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
@@ -102,7 +113,18 @@ def ratio(densities: FloatArray) -> FloatArray:
     return posterior
 
 
+def range_sums(values: FloatArray, begin: IndexArray, stop: IndexArray) -> FloatArray:
+    """The sums of values[begin:stop], to the last digits however many values there are.  O(n)."""
+    hi, lo = running_pairs.on(len(values))(values)
+    return np.asarray((hi[stop] - hi[begin]) + (lo[stop] - lo[begin]))
+
+
+def running_sums(mass: FloatArray) -> FloatArray:
+    """Both rows summed up to each place; the first entry is 0."""
+    pairs = running_pairs.on(mass.shape[1])
+    return np.stack([np.add(*pairs(row)) for row in mass])
+
+
 def _upwards(mass: FloatArray) -> FloatArray:
     """Both rows summed from each place upwards; the last entry is 0."""
-    pairs = running_pairs.on(mass.shape[1])
-    return np.stack([np.add(*pairs(row[::-1]))[::-1] for row in mass])
+    return running_sums(mass[:, ::-1])[:, ::-1]

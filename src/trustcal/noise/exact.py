@@ -8,9 +8,8 @@ magnitudes between 1e-100 and 1e100.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from trustcal.kernels import FloatArray
 
 _SPLIT = 2.0**27 + 1
 

@@ -24,6 +24,10 @@ _TIPPING_POINT = 0.75179152469356446
 _KAPPA = _TIPPING_POINT * erfc(_TIPPING_POINT / _ROOT_2)
 """2·max x·Φ(−x) = 0.33994…: for clamped Gaussian noise K ≤ κ·scale."""
 
+_CDL_SCALE = 1.55
+_CDL_TILT = 0.34
+"""At this scale and eps = 1, Q ≤ _CDL_TILT·scale (Theorem 44): a number certified by branch and bound."""
+
 
 class GaussianNoise(Noise):
     """What clamped and truncated Gaussian noise share."""
@@ -59,18 +63,15 @@ class ClampedGaussian(GaussianNoise, ClampedNoise):
     kind = "gaussian"
     title = "Gaussian noise, clamped"
     per_root = PerTarget(
-        ece=2 * sqrt(2 / pi),
-        cdl=2 * sqrt(2 * _KAPPA / _ROOT_2PI),
-        decision_loss=2 * sqrt(_KAPPA / _ROOT_2PI),
+        ece=2 * sqrt(2 / pi), cdl=_CDL_SCALE * (_KAPPA / 2 + _CDL_TILT), decision_loss=2 * sqrt(_KAPPA / _ROOT_2PI)
     )
 
     @classmethod
     def for_distance(cls, eps: float, target: Target = "decision_loss") -> Self:
-        """The scale that minimises √(2/π)·(s + eps/s) (ECE), and κs + 2eps/(√(2π)s) (CDL) or half the second term
-        (decision loss), where κ = 2·max x·Φ(−x) = 0.33994…
+        """The scale that minimises √(2/π)·(s + eps/s) (ECE) or κs + eps/(√(2π)s) (decision loss), where κ =
+        2·max x·Φ(−x) = 0.33994…; for CDL 1.55·√eps, which is the best to three digits.
         """
-        ratio = 1 / sqrt(_ROOT_2PI * _KAPPA)
-        return cls(optimal(eps, target, ece=1.0, cdl=_ROOT_2 * ratio, decision_loss=ratio))
+        return cls(optimal(eps, target, ece=1.0, cdl=_CDL_SCALE, decision_loss=1 / sqrt(_ROOT_2PI * _KAPPA)))
 
     def decision_displacement(self) -> float:
         """K = 2·max over x ≤ 1/2 of x·Φ(−x/scale)."""
@@ -80,6 +81,13 @@ class ClampedGaussian(GaussianNoise, ClampedNoise):
     def tv_slope(self) -> float:
         """1/(√(2π)·scale)."""
         return 1 / (_ROOT_2PI * self.scale)
+
+    def cdl_shift(self, eps: float) -> float:
+        """Q − K/2, with Q bounded by its convexity in eps and one certified value (Theorem 44)."""
+        half, known = _KAPPA / 2 * self.scale, (self.scale / _CDL_SCALE) ** 2
+        tilt = half + (_CDL_TILT * self.scale - half) * min(eps / known, 1)
+        tilt += 2 * self.tv_slope() * max(eps - known, 0)
+        return min(2 * self.tv_slope() * eps, half + tilt - self.decision_displacement())
 
     def _tv(self, b: FloatArray, q: FloatArray) -> FloatArray:
         return np.asarray(scipy.special.erf((q - b) / (2 * _ROOT_2 * self.scale)))
@@ -93,7 +101,7 @@ class ClampedGaussian(GaussianNoise, ClampedNoise):
     def _hazard_at_1(self) -> float:
         return sqrt(2 / pi) / (self.scale * float(scipy.special.erfcx(1 / (_ROOT_2 * self.scale))))
 
-    def _line_density(self, x: FloatArray, q: FloatArray) -> FloatArray:
+    def _density(self, x: FloatArray, q: FloatArray) -> FloatArray:
         return bell(x, q, self.scale) / (_ROOT_2PI * self.scale)
 
     def _line_quantile(self, u: FloatArray) -> FloatArray:

@@ -40,16 +40,12 @@ class LaplaceNoise(Noise):
         O(n + bins), after a merge.
         """
         places = np.union1d(edges, p)
-        at, first = np.searchsorted(places, p), np.searchsorted(places, edges[:-1])
+        first, atoms = np.searchsorted(places, edges[:-1]), self.atoms(p).mass
         share = -np.expm1(-np.diff(places) / self.scale) * self.scale
-        peak, atoms = self.density(p, p), self.atoms(p).mass
+        left, right = _sweeps(places, p, weights * self.density(p, p), self.scale)
         law = np.empty((2, len(edges) - 1))
         for y in (0, 1):
-            weight = np.zeros(len(places))
-            weight[at] = weights[y] * peak
-            sweep = decayed.on(len(places))
-            left, right = sweep(places, weight, self.scale), sweep(places[::-1], weight[::-1], self.scale)[::-1]
-            law[y] = np.add.reduceat(share * (left[:-1] + right[1:]), first)
+            law[y] = np.add.reduceat(share * (left[:, y] + right[:, y]), first)
             if atoms.shape[1]:
                 law[y, 0] += weights[y] @ atoms[:, 0]
                 law[y, -1] += weights[y] @ atoms[:, 1]
@@ -75,12 +71,19 @@ class ClampedLaplace(LaplaceNoise, ClampedNoise):
 
     kind = "laplace"
     title = "Laplace noise, clamped"
-    per_root = PerTarget(ece=2.0, cdl=2 / sqrt(e), decision_loss=sqrt(2 / e))
+    per_root = PerTarget(ece=2.0, cdl=1.5 / sqrt(e), decision_loss=sqrt(2 / e))
 
     @classmethod
     def for_distance(cls, eps: float, target: Target = "decision_loss") -> Self:
-        """The scale that minimises s + eps/s (ECE), s/e + eps/s (CDL) or s/e + eps/(2s) (decision loss)."""
+        """The scale that minimises s + eps/s (ECE), the larger of s/e + eps/(2s) and s/(2e) + eps/s (CDL), or s/e +
+        eps/(2s) (decision loss).
+        """
         return cls(optimal(eps, target, ece=1.0, cdl=sqrt(e), decision_loss=sqrt(e / 2)))
+
+    def cdl_shift(self, eps: float) -> float:
+        """L·eps, or 2·L·eps − K/2 if that is more (Theorem 44)."""
+        half, shift = self.scale / (2 * e), self.tv_slope() * eps  # half of K, where [0, 1] has room for it
+        return min(2 * shift, max(2 * half + shift, half + 2 * shift) - self.decision_displacement())
 
     def _tv(self, b: FloatArray, q: FloatArray) -> FloatArray:
         return np.asarray(-np.expm1((b - q) / (2 * self.scale)))
@@ -95,7 +98,7 @@ class ClampedLaplace(LaplaceNoise, ClampedNoise):
     def _hazard_at_1(self) -> float:
         return 1 / self.scale
 
-    def _line_density(self, x: FloatArray, q: FloatArray) -> FloatArray:
+    def _density(self, x: FloatArray, q: FloatArray) -> FloatArray:
         return exponential(x, q, self.scale) / (2 * self.scale)
 
     def _line_quantile(self, u: FloatArray) -> FloatArray:
@@ -156,6 +159,10 @@ class TruncatedLaplace(LaplaceNoise, TruncatedNoise):
         """
         return cls(optimal_scale(cls, eps, target))
 
+    def proved_decision_displacement(self) -> float:
+        """2s/e, or twice the displacement if that is less: M(b) is beyond b + x with probability at most exp(−x/s)."""
+        return min(2 * self.scale / e, 2 * self.displacement().value)
+
     def _normaliser(self, q: FloatArray) -> FloatArray:
         """2 − exp(−q/s) − exp(−(1 − q)/s) = 2·Pr[0 ≤ q + Y ≤ 1]."""
         return np.asarray(-(np.expm1(-q / self.scale) + np.expm1((q - 1) / self.scale)))
@@ -209,15 +216,9 @@ class Exponentials(Density):
         super().__init__(p, weights, noise.atoms(p).mass)
         self.scale = noise.scale
         self.edges = np.union1d(p, [0.0, 1.0])
-        at, peak = np.searchsorted(self.edges, p), noise.density(p, p)
+        peak = noise.density(p, p)
         self.most = float(self.weights[0] @ peak)
-        self.left, self.right = np.empty((len(self.edges) - 1, 2)), np.empty((len(self.edges) - 1, 2))
-        sweep = decayed.on(len(self.edges))
-        for y in (0, 1):
-            weight = np.zeros(len(self.edges))
-            weight[at] = self.weights[y] * peak
-            self.left[:, y] = sweep(self.edges, weight, self.scale)[:-1]
-            self.right[:, y] = sweep(self.edges[::-1], weight[::-1], self.scale)[-2::-1]
+        self.left, self.right = _sweeps(self.edges, p, self.weights * peak, self.scale)
         gap = np.diff(self.edges)
         gone, kept = -np.expm1(-gap / self.scale), np.exp(-gap / self.scale)
         self.mass = self.scale * gone * (self.left + self.right).T
@@ -250,10 +251,6 @@ class Exponentials(Density):
         inside = self._between(piece, np.where(falling, start, root), np.where(falling, root, stop))
         return np.asarray(np.maximum(inside[1] - mu * inside[0], 0.0))
 
-    def thresholds(self) -> FloatArray:
-        """A grid; R is smooth but for convex kinks."""
-        return np.linspace(0, 1, 65)
-
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """(2 + 1/s)·W, bounded over the gap."""
         # Each value's density has a slope of at most itself/s, so W grows by at most exp(h/s) over the distance h, and
@@ -269,3 +266,12 @@ class Exponentials(Density):
         piece = self.piece_of(x)
         near, far = (x - self.edges[piece]) / self.scale, (self.edges[piece + 1] - x) / self.scale
         return np.asarray(self.left[piece, 0] * np.exp(-near) + self.right[piece, 0] * np.exp(-far))
+
+
+def _sweeps(places: FloatArray, p: FloatArray, peaks: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
+    """What reaches each gap between places from its left and its right end: a column for each row of peaks at p."""
+    sweep, weights = decayed.on(len(places)), np.zeros((len(peaks), len(places)))
+    weights[:, np.searchsorted(places, p)] = peaks
+    left = [sweep(places, weight, scale)[:-1] for weight in weights]
+    right = [sweep(places[::-1], weight[::-1], scale)[-2::-1] for weight in weights]
+    return np.stack(left, axis=-1), np.stack(right, axis=-1)

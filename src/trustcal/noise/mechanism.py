@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import (
+    Role,
     as_number,
     checked_choice,
     checked_eps,
@@ -115,7 +116,7 @@ class Noise(ABC):
         The same generator state gives the same draws, however many are drawn at a time.  O(1) per value.
         """
         prediction = checked_predictions(q)
-        random = generator(rng)
+        random = generator(rng, Role.NOISE)
         flat, drawn = prediction.ravel(), np.empty(prediction.size)
         for first in range(0, len(flat), _BLOCK):
             block = flat[first : first + _BLOCK]
@@ -156,6 +157,21 @@ class Noise(ABC):
         cav is the least concave majorant on [0, 1].  At most twice the displacement (Lemma 3.2), usually far less.
         """
 
+    def proved_decision_displacement(self) -> float:
+        """K, or a proved upper bound on it, also for the noise on cells, where K is known numerically only."""
+        return 2 * self.displacement().value if self.caveat else self.decision_displacement()
+
+    def cdl_shift(self, eps: float) -> float:
+        """What a distance of eps to calibration adds to K in the CDL after noise: 2·L·eps (Theorem 15).
+
+        Less for noise whose density is not flat at its peak (Theorem 44).  It holds for the noise on cells, too.
+        """
+        return 2 * self.proved_tv_slope() * eps
+
+    def reach(self) -> float:
+        """The farthest that it moves a prediction; 1 unless it is known to be less."""
+        return 1.0
+
     @abstractmethod
     def privacy(self, delta: float = 0.0) -> float:
         """The least γ for which the noise is (γ, δ)-differentially private (Definition 2.1):
@@ -170,7 +186,7 @@ class Noise(ABC):
     def for_distance(cls, eps: float, target: Target = "decision_loss") -> Self:
         """The noise with the smallest guarantee for predictors within eps of calibration.  What it minimises:
 
-            ECE ≤ displacement + 2·slope·eps,   CDL ≤ K + 2·slope·eps,   decision loss ≤ K + slope·eps
+            ECE ≤ displacement + 2·slope·eps,   CDL ≤ K + cdl_shift(eps),   decision loss ≤ K + slope·eps
 
         or, where that is simpler and the same for small eps, these for the noise on the whole line.
         """

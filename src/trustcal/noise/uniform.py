@@ -8,9 +8,8 @@ from typing import Self, final
 
 import numpy as np
 
-from trustcal.kernels.decay import running_pairs
 from trustcal.noise.clamped import ClampedNoise
-from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
+from trustcal.noise.density import Density, FloatArray, IndexArray, range_sums, ratio
 from trustcal.noise.mechanism import PerTarget, Target, optimal
 
 
@@ -51,6 +50,10 @@ class UniformNoise(ClampedNoise):
         """1/(2·width)."""
         return 0.5 / self.width
 
+    def reach(self) -> float:
+        """The width."""
+        return min(self.width, 1.0)
+
     def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
         """Constant between edges."""
         return Steps(p, weights, self)
@@ -68,9 +71,7 @@ class UniformNoise(ClampedNoise):
         stop = np.maximum(begin, stop)  # values begin, …, stop − 1 fill the whole bin
         law = np.empty((2, bins))
         for y in (0, 1):
-            hi, lo = running_pairs.on(len(p))(weights[y])
-            full = (hi[stop] - hi[begin]) + (lo[stop] - lo[begin])
-            law[y] = full * (np.diff(edges) / (2 * self.width))
+            law[y] = range_sums(weights[y], begin, stop) * (np.diff(edges) / (2 * self.width))
             law[y] += np.bincount(after - 1, weights[y] * before, minlength=bins)
             law[y] += np.bincount(last, weights[y] * beyond, minlength=bins)
         return law
@@ -81,14 +82,10 @@ class UniformNoise(ClampedNoise):
     def _tail(self, y: FloatArray) -> FloatArray:
         return np.clip((self.width - y) / (2 * self.width), 0, 1)
 
-    def _log_tail(self, y: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._tail(y)))
-
     def _hazard_at_1(self) -> float:
         return 1 / (self.width - 1) if self.width > 1 else inf
 
-    def _line_density(self, x: FloatArray, q: FloatArray) -> FloatArray:
+    def _density(self, x: FloatArray, q: FloatArray) -> FloatArray:
         return np.where(np.abs(x - q) <= self.width, 0.5 / self.width, 0.0)
 
     def _line_quantile(self, u: FloatArray) -> FloatArray:
@@ -120,12 +117,7 @@ class Steps(Density):
         # The middle of a piece tells which values reach it.
         begin = np.searchsorted(end, middle)
         stop = np.maximum(begin, np.searchsorted(start, middle, side="right"))
-        pairs = running_pairs.on(len(p))
-        sums = []
-        for weight in self.weights:
-            hi, lo = pairs(weight * share)
-            sums.append((hi[stop] - hi[begin]) + (lo[stop] - lo[begin]))
-        self.level = np.stack(sums)
+        self.level = np.stack([range_sums(weight * share, begin, stop) for weight in self.weights])
         self.mass = self.level * np.diff(self.edges)
         posterior = ratio(self.level)
         self.ends = np.stack([posterior, posterior])

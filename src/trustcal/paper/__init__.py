@@ -5,7 +5,8 @@
     uniform_attained, decision_loss_tight, ece_tight, cdl_tight,
     private_pair                                                      where the sharp bounds are tight
     cdl_beyond_ece, smcal_beyond_dtc, gaussian_not_private,
-    gaussian_cut_off, tv_beyond_density, weak_certificate             counterexamples
+    gaussian_cut_off, tv_beyond_density, weak_certificate,
+    ceiling_cells                                                     counterexamples
     hard_cases(eps)                                                   what each noise achieves on the lower bounds
     claims()                                                          every claim, as stated and as corrected
 
@@ -17,6 +18,7 @@ from trustcal.paper.claim import Claim
 from trustcal.paper.counterexamples import (
     Counterexample,
     cdl_beyond_ece,
+    ceiling_cells,
     gaussian_cut_off,
     gaussian_not_private,
     smcal_beyond_dtc,
@@ -51,6 +53,7 @@ __all__ = [
     "batch_hardest",
     "cdl_beyond_ece",
     "cdl_tight",
+    "ceiling_cells",
     "claims",
     "constant_mean",
     "decision_loss_tight",

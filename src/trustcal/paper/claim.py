@@ -28,11 +28,28 @@ class Claim:
     evidence: str
     flaw: Literal["false", "incomplete", "a typo"] = "false"
     """What is wrong with the statement, where it does not hold."""
+    sharper: bool = False
+    """Whether ours is stronger, where the statement holds."""
+    known: str = ""
+    """The best known interval, where the statement is a question or neither proved nor refuted."""
+
+    @property
+    def status(self) -> Literal["as stated", "corrected", "sharpened", "open"]:
+        """What became of the statement."""
+        if self.known:
+            return "open"
+        if not self.stated_holds:
+            return "corrected"
+        return "sharpened" if self.sharper else "as stated"
 
     @property
     def verdict(self) -> str:
-        """The verdict on the statement: "holds", or its flaw."""
-        return "holds" if self.stated_holds else self.flaw
+        """The status, with the flaw of what had to be corrected or the interval of what is open.
+
+        >>> Claim("Lemma 2.13", "CDL ≤ ECE", False, "CDL ≤ 2·ECE", True, "").verdict
+        'corrected: false'
+        """
+        return {"corrected": f"corrected: {self.flaw}", "open": f"open: {self.known}"}.get(self.status, self.status)
 
 
 def couplings(rng: np.random.Generator, count: int) -> Iterator[Instance]:

@@ -34,12 +34,8 @@ def claim_2_4(_: np.random.Generator) -> Claim:
     no, yes = np.zeros(101, int), np.ones(101, int)
     idle = DecisionProblem([[1.0, 0.0], [0.0, 1.0], [0.2, 0.3]])
     apart = max(float(np.abs(umbrella().score(p, y) - idle.score(p, y)).max()) for y in (no, yes))
-    scores = [
-        (1 - p**2, 1 - (1 - p) ** 2),
-        ((1 - p) / np.hypot(p, 1 - p), p / np.hypot(p, 1 - p)),
-    ]
-    error = 0.0
-    for at_0, at_1 in scores:
+    error, length = 0.0, np.hypot(p, 1 - p)
+    for at_0, at_1 in ((1 - p**2, 1 - (1 - p) ** 2), ((1 - p) / length, p / length)):
         induced = DecisionProblem.from_score(at_0, at_1, p)
         error = max(error, np.abs(induced.score(p, no) - at_0).max(), np.abs(induced.score(p, yes) - at_1).max())
     return Claim(
@@ -82,6 +78,7 @@ def proposition_2_11(rng: np.random.Generator) -> Claim:
         "CDL ≥ E(p − p̂)² ≥ ECE²",
         ratio >= 1 - ROUNDING,
         f"CDL of 300 calibrated predictors ≤ {calm:.0e}; of 300 others ≥ {ratio:.3f} E(p − p̂)²",
+        sharper=True,
     )
 
 
@@ -135,12 +132,4 @@ def lemma_2_17(rng: np.random.Generator) -> Claim:
     )
 
 
-CLAIMS = (
-    introduction,
-    claim_2_4,
-    proposition_2_10,
-    proposition_2_11,
-    lemma_2_13,
-    definition_2_14,
-    lemma_2_17,
-)
+CLAIMS = (introduction, claim_2_4, proposition_2_10, proposition_2_11, lemma_2_13, definition_2_14, lemma_2_17)

@@ -6,6 +6,7 @@
     gaussian_cut_off       the proof of Lemma 3.4, the probability of truncation
     tv_beyond_density      Lemma A.3, for a density that is monotone on either side of 0 but not unimodal
     weak_certificate       the proof of Theorem 3.5, its dual certificate
+    ceiling_cells          Corollary 4.2 with ⌈T^(1/3)⌉ cells, for some private noise
 
 Two more are in `hard_sequences`: `floor_cells` (Corollary 4.2 with ⌊T^(1/3)⌋ cells) and `online_hard_paper` (Theorem
 4.4's claim about CDL).
@@ -14,7 +15,8 @@ Two more are in `hard_sequences`: `floor_cells` (Corollary 4.2 with ⌊T^(1/3)�
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log, log1p, sqrt
+from fractions import Fraction
+from math import comb, exp, log, log1p, sqrt
 from typing import final
 
 from scipy.special import log_ndtr, ndtr
@@ -49,7 +51,6 @@ def smcal_beyond_dtc(d: float, h: float) -> Instance:
     Returns
     -------
     Instance
-        With DTC = d·h and smCal = d·h·(2 − d − h).
 
     >>> known = smcal_beyond_dtc(0.1, 0.1).answers
     >>> round(known.smcal / known.dtc, 12)
@@ -144,7 +145,7 @@ def gaussian_cut_off(eps: float) -> Counterexample:
 def tv_beyond_density(cells: int) -> Counterexample:
     """Lemma A.3: TV(M(b), M(q)) ≤ max density · |b − q| for noise with a density monotone on x < 0 and on x ≥ 0.
 
-    This holds for densities that decrease away from 0 (docs/theory.md, Theorem 17).  But let Y be uniform on [−1, −1/N)
+    This holds for densities that decrease away from 0 (theory.md, Theorem 17).  But let Y be uniform on [−1, −1/N)
     ∪ [0, 1/N): a density that decreases on either side, with a gap just below 0.  Truncated to [0, 1], M(1 − 2/N) is
     uniform on N − 2 intervals of length 1/N and M(1 − 1/N) on N − 1 of them.  TV = 2/(N − 1), and the bound is
     1/(N − 2): the ratio tends to 2.
@@ -157,7 +158,6 @@ def tv_beyond_density(cells: int) -> Counterexample:
     Returns
     -------
     Counterexample
-        The total variation distance, and the claimed bound.
 
     >>> found = tv_beyond_density(4)
     >>> round(found.less / found.more, 12)
@@ -192,3 +192,35 @@ def weak_certificate(eps: float) -> Counterexample:
     right, wrong = -s * (1 - 2 * s) / (1 + 2 * s), 2 * eps / (1 + 2 * s)
     worth = (0.5 + s / 2 - eps) * right + (0.5 - s / 2 + eps) * wrong
     return Counterexample("proof of Theorem 3.5: ε ≤ the value of the dual certificate", eps, worth)
+
+
+def ceiling_cells(cells: int) -> Counterexample:
+    """Corollary 4.2 claims E CDL ≤ 2·E|X| + 8(1 − exp(−γ·eps) + δ) + 2·T^(−1/3): false with ⌈T^(1/3)⌉ cells too.
+
+    T = n³ rounds for an even number n of cells, all calibrated: n of them at 1/2, the others at 1/2 + 1/n.  The noise
+    has a small scale around a map that takes 1/2 + 1/n just below its border and leaves 1/2 on its own: it is private,
+    and E|X| is as small as one likes.  The others answer 1/2, and rows at 1/2 fall on either side by chance.  At the
+    threshold 1/2, with weight 2, E CDL is at least
+
+        2/n − 2/n³ + E(Z − J)⁺/n³,        Z − J the surplus of zeros over ones among the rows that fall below
+
+    Parameters
+    ----------
+    cells : int
+        n, even and at least 2; from 102 on the claim fails.
+
+    Returns
+    -------
+    Counterexample
+        The lower bound on E CDL, and 2·T^(−1/3); as the noise shrinks, the other terms of the claim tend to 0.
+
+    >>> found = ceiling_cells(102)
+    >>> f"{found.less - found.more:.2e}"
+    '9.07e-09'
+    """
+    n = checked_count("cells", cells, least=2)
+    if n % 2:
+        raise ValueError(f"the number of cells must be even, so that 1/2 is a border, not {cells!r}.")
+    surplus = Fraction((n // 2 + 1) * comb(n, n // 2 + 1), 4 * 2**n)  # De Moivre's mean deviation
+    least = Fraction(2, n) - Fraction(2, n**3) * (1 - surplus)
+    return Counterexample("Corollary 4.2, with ⌈T^(1/3)⌉ cells: E CDL ≤ 2·T^(−1/3)", float(least), 2 / n)

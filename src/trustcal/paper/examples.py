@@ -48,7 +48,6 @@ def batch_hard(eps: float) -> Instance:
     Returns
     -------
     Instance
-        With DTC, ECE, CDL and both losses.
 
     >>> batch_hard(0.01).answers.umbrella_loss
     0.05
@@ -79,7 +78,6 @@ def batch_hardest(eps: float) -> Instance:
     Returns
     -------
     Instance
-        With DTC, smCal, ECE, CDL and the umbrella loss.
 
     >>> round(batch_hardest(0.01).answers.umbrella_loss, 6)
     0.065887

@@ -77,19 +77,14 @@ def _case(title: str, instance: Instance, eps: float, lower: float) -> HardCase:
     values = " and ".join(f"{p:.6g} (base rate {100 * h:.4g} %)" for p, h in zip(q.p, q.p_hat, strict=True))
     noises = [(family.title, family.for_distance(eps)) for family in NOISES.values()]
     noises.append(("the paper's Laplace noise", TruncatedLaplace.paper(eps)))
-    rows = [_row("none", q, reference), _row("perfect recalibration", q.calibrated(), reference)]
+    rows = [
+        HardRow(name, decision_loss(p, reference), ece(p), cdl(p), None)
+        for name, p in (("none", q), ("perfect recalibration", q.calibrated()))
+    ]
     for name, noise in noises:
         after = smooth(q, noise)
-        finite = after if isinstance(after, Predictor) else _on_cells(q, noise)
-        rows.append(
-            HardRow(
-                name,
-                decision_loss(finite, reference),
-                ece(after),
-                cdl(after),
-                batch_decision_loss(noise, eps).value,
-            )
-        )
+        lost = decision_loss(after if isinstance(after, Predictor) else _on_cells(q, noise), reference)
+        rows.append(HardRow(name, lost, ece(after), cdl(after), batch_decision_loss(noise, eps).value))
     return HardCase(
         title,
         f"Predictions: {values}. Distance to calibration: {dtc(q):.6g}.",
@@ -104,7 +99,3 @@ def _on_cells(q: Predictor, noise: Noise) -> Predictor:
     ends = np.unique(np.append(np.linspace(low, high, _CELLS + 1), [0.0, 1.0]))
     inside = np.diff(noise.cdf(ends[1:], q.p[:, None]), prepend=0.0)
     return Predictor((ends[1:] + ends[:-1]) / 2, q.mass @ inside, q.positive @ inside)
-
-
-def _row(name: str, q: Predictor, reference: Predictor) -> HardRow:
-    return HardRow(name, decision_loss(q, reference), ece(q), cdl(q), None)

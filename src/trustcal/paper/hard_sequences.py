@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_count, checked_number, generator
+from trustcal.checking import Role, checked_count, checked_number, generator
 from trustcal.guarantees import lower_online_cdl_game, lower_online_ece_paper
 from trustcal.guarantees.bound import root_gap
 from trustcal.guarantees.lower import PAPER_ONLINE_LIMIT
@@ -84,7 +84,7 @@ def online_hard(eps: float, horizon: int, rng: np.random.Generator | int = 0) ->
     h = (2 * ones - half) / (2 * half)
     if h <= 0:
         raise ValueError(f"{horizon} rounds are too few for whole counts of outcomes at eps = {eps!r}; use more.")
-    random = generator(rng)
+    random = generator(rng, Role.OUTCOMES)
     one, other = (
         Sequence(
             np.repeat([0.5, 0.5 + sign * 2 * h], half),
@@ -129,7 +129,7 @@ def online_hard_paper(eps: float, horizon: int, rng: np.random.Generator | int =
             f"the counts of ones must be whole, but {horizon} rounds at eps = {eps!r} ask for "
             f"{', '.join(f'{count:.6g}' for count in counts)}. With eps = 1/k² use a multiple of 4k² rounds."
         )
-    random = generator(rng)
+    random = generator(rng, Role.OUTCOMES)
     one = np.concatenate([_shuffled(first, half, random), _shuffled(second, half, random)])
     return SequencePair(
         Sequence(np.repeat([0.5 - s, 0.5 + s], half), one),
@@ -151,7 +151,6 @@ def floor_cells() -> Sequence:
     Returns
     -------
     Sequence
-        26 rounds.
 
     >>> len(floor_cells().predictions), int(floor_cells().outcomes.sum())
     (26, 25)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
-from trustcal.checking import checked_seed
-from trustcal.paper import claims_section_2, claims_section_3, claims_section_4
+from trustcal.checking import Role, checked_seed, generator
+from trustcal.paper import claims_discussion, claims_section_2, claims_section_3, claims_section_4
 from trustcal.paper.claim import Claim
 
-_CLAIMS = (*claims_section_2.CLAIMS, *claims_section_3.CLAIMS, *claims_section_4.CLAIMS)
+_CLAIMS = (*claims_section_2.CLAIMS, *claims_section_3.CLAIMS, *claims_section_4.CLAIMS, *claims_discussion.CLAIMS)
 
 
 def claims(seed: int = 0, progress: Callable[[int, int], None] | None = None) -> tuple[Claim, ...]:
@@ -31,7 +29,7 @@ def claims(seed: int = 0, progress: Callable[[int, int], None] | None = None) ->
     checked_seed(seed)
     found: list[Claim] = []
     for claim in _CLAIMS:
-        found.append(claim(np.random.default_rng(seed)))
+        found.append(claim(generator(seed, Role.EXAMPLES)))
         if progress is not None:
             progress(len(found), len(_CLAIMS))
     return tuple(found)

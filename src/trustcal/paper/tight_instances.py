@@ -49,7 +49,6 @@ def uniform_attained(eps: float) -> Instance:
     Returns
     -------
     Instance
-        Without closed forms.
 
     >>> uniform_attained(0.02).reference.p
     array([0.6])
@@ -75,7 +74,6 @@ def decision_loss_tight(noise: ClampedNoise, eps: float) -> Instance:
     Returns
     -------
     Instance
-        Without closed forms.
 
     >>> from trustcal.noise import ClampedLaplace
     >>> decision_loss_tight(ClampedLaplace(0.0625), 1e-8).reference.p.round(6)
@@ -101,15 +99,12 @@ def ece_tight(noise: Noise, eps: float) -> Instance:
 
     Parameters
     ----------
-    noise : Noise
-        Of size about √eps.
-    eps : float
-        Distance to the reference, in (0, 1/1000].
+    noise, eps
+        As in `decision_loss_tight`; any noise.
 
     Returns
     -------
     Instance
-        Without closed forms.
 
     >>> from trustcal.noise import UniformNoise
     >>> ece_tight(UniformNoise(1e-4), 1e-8).predictor.p.round(9)
@@ -137,7 +132,6 @@ def cdl_tight(eps: float) -> Instance:
     Returns
     -------
     Instance
-        Without closed forms.
 
     >>> cdl_tight(1e-8).reference.p.round(6)
     array([0.5001 , 0.50015])

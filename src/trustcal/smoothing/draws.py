@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import secrets
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import checked_predictions, checked_seed
+from trustcal.checking import FloatArray, Role, checked_predictions, checked_seed
 from trustcal.kernels.blocks import blocks
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
 
-FloatArray = NDArray[np.float64]
 WordArray = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -50,22 +50,10 @@ def perturb(
     ndarray
         One noised prediction for each prediction.  O(n).
 
-    Parameters
-    ----------
-    y_prob : array-like, the predictions
-    noise : Noise
-    rng : Generator or seed, for draws that depend on the order of rows
-    ids : array-like of integers or strings, one id per row
-    seed : int, required with ids
-
-    Returns
-    -------
-    ndarray, one draw per prediction
-
     >>> from trustcal.noise import TruncatedLaplace
     >>> noise = TruncatedLaplace(0.1)
     >>> perturb([0.2, 0.7], noise, rng=1).round(3)
-    array([0.209, 0.892])
+    array([0.402, 0.711])
     >>> a = perturb([0.2, 0.7], noise, ids=[17, 4], seed=1)
     >>> b = perturb([0.7, 0.2], noise, ids=[4, 17], seed=1)
     >>> bool((a == b[::-1]).all())
@@ -86,14 +74,19 @@ def perturb(
         raise ValueError(f"ids must pair up with y_prob, but their shapes are {words.shape} and {prediction.shape}.")
     drawn = np.empty(prediction.shape)
     for block in blocks(len(prediction)) if prediction.ndim == 1 else (...,):
-        drawn[block] = noise.quantile(uniforms(seed, words[block]), prediction[block])
+        drawn[block] = noise.quantile(uniforms(seed, Role.ROW_NOISE, words[block]), prediction[block])
     return drawn
 
 
-def uniforms(seed: int, words: WordArray) -> FloatArray:
-    """A number in (0, 1) for each word: splitmix64, started where the seed says, at its word-th step."""
-    start = _mixed(np.array([checked_seed(seed)], dtype=np.uint64) + _GOLDEN)
-    return ((_mixed(start + words * _GOLDEN) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+def uniforms(seed: int, role: Role, words: WordArray) -> FloatArray:
+    """A number in (0, 1) for each word: splitmix64, started where the role's stream says, at its word-th step."""
+    mixed = _mixed(_start(checked_seed(seed), role) + words * _GOLDEN)
+    return ((mixed >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+@lru_cache(maxsize=64)
+def _start(seed: int, role: Role) -> WordArray:
+    return np.asarray(role.stream(seed).generate_state(1, np.uint64), dtype=np.uint64)
 
 
 def _mixed(z: WordArray) -> WordArray:
@@ -110,17 +103,14 @@ def _words(ids: NDArray[Any]) -> WordArray:
     if ids.dtype.kind in "UO":
         names = ids.ravel().tolist()
         if all(isinstance(name, str | int) for name in names):
-            words = [name % 2**64 if _fits(name) else _digest(str(name)) for name in names]
-            return np.array(words, dtype=np.uint64).reshape(ids.shape)
+            return np.array([_word(name) for name in names], dtype=np.uint64).reshape(ids.shape)
     raise ValueError(f"ids must be integers or strings, not of dtype {ids.dtype}: equal rows must have equal ids.")
 
 
-def _fits(name: str | int) -> bool:
-    return isinstance(name, int) and -(2**63) <= name < 2**64
-
-
-def _digest(name: str) -> int:
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little")
+def _word(name: str | int) -> int:
+    if isinstance(name, int) and -(2**63) <= name < 2**64:
+        return name % 2**64
+    return int.from_bytes(blake2b(str(name).encode(), digest_size=8).digest(), "little")
 
 
 def seed_from(rng: np.random.Generator | int | None) -> int:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Self, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from trustcal.cells import ENDS, End, announced, cells_for
-from trustcal.checking import checked_cells, checked_choice, checked_count, checked_predictions, checked_seed
+from trustcal.checking import Role, checked_cells, checked_choice, checked_count, checked_predictions, checked_seed
+from trustcal.kernels import FloatArray
 from trustcal.kernels.blocks import blocks
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
@@ -16,9 +17,7 @@ from trustcal.noise.table import described, revived
 from trustcal.smoothing.draws import seed_from, uniforms
 from trustcal.states import damage_refused, loaded, saved
 
-FloatArray = NDArray[np.float64]
-
-_STATE_VERSION = 1
+_STATE_VERSION = 2
 
 
 @final
@@ -42,18 +41,10 @@ class OnlineSmoother:
     rng : numpy.random.Generator or int, optional
         The seed, or a generator to draw it from; by default a fresh one.
 
-    Parameters
-    ----------
-    noise : Noise
-    horizon : int, the number of predictions to come; the grid has ⌈horizon^(1/3)⌉ cells
-    cells : int, the number of cells; instead of a horizon
-    end : "left" or "middle", what is announced for a cell
-    rng : seed, Generator to draw one from, or None for a fresh one
-
     >>> from trustcal.noise import TruncatedLaplace
     >>> smoother = OnlineSmoother(TruncatedLaplace(0.1), horizon=1000, rng=7)
     >>> smoother.cells, smoother.transform_one(0.32), smoother.transform_many([0.32, 0.9])
-    (10, 0.3, array([0.3, 0.9]))
+    (10, 0.2, array([0.4, 0.8]))
     """
 
     def __init__(
@@ -93,7 +84,7 @@ class OnlineSmoother:
         rounds = np.arange(self.rounds, self.rounds + len(prediction), dtype=np.uint64)
         safe = np.empty(len(prediction))
         for block in blocks(len(prediction)):
-            drawn = self.noise.quantile(uniforms(self.seed, rounds[block]), prediction[block])
+            drawn = self.noise.quantile(uniforms(self.seed, Role.ONLINE_NOISE, rounds[block]), prediction[block])
             safe[block] = drawn if self.cells is None else announced(drawn, self.cells, self.end)
         self.rounds += len(prediction)
         return safe

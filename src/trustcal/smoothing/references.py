@@ -6,7 +6,7 @@ over finitely many b, and its dual names the b that is missing: where
 
     G(b) = u(b) − (1 − b)·r0(b) − b·r1(b),    r_y(b) = min over rows with outcome y of r[k] + price·|b − p[k]|
 
-is positive, b is added; where G ≤ 0 on all of [0, 1] the answer is exact (docs/theory.md, Theorem 25).  G is quadratic
+is positive, b is added; where G ≤ 0 on all of [0, 1] the answer is exact (theory.md, Theorem 25).  G is quadratic
 between predictions, thresholds and values of b, so its maximum is known in closed form.
 """
 
@@ -47,6 +47,11 @@ class BestReference:
     b: FloatArray
     rho: FloatArray
 
+    @property
+    def used(self) -> FloatArray:
+        """The values of b that it takes."""
+        return np.asarray(self.b[self.rho.sum(axis=1) > 1e-9])
+
     def predictor(self) -> Predictor:
         """The reference as a law, calibrated to the last digit."""
         mass = self.rho.sum(axis=1)
@@ -81,9 +86,9 @@ class References:
         start = np.unique(np.concatenate([[0.0, 1.0], q.p, nearest.nearest.p]))
         return cls(p[mass > 0], y[mass > 0], mass[mass > 0], max(eps, nearest.upper), start)
 
-    def best(self, mu: FloatArray, weights: FloatArray) -> BestReference:
-        """The best for a score, given by thresholds and what is at stake at each."""
-        b, before = np.union1d(self.start, mu), payoff(self.p, mu, weights)
+    def best(self, mu: FloatArray, weights: FloatArray, also: FloatArray) -> BestReference:
+        """The best for a score, given by thresholds and what is at stake at each; b in `also` are tried at once."""
+        b, before = np.unique(np.concatenate([self.start, mu, also])), payoff(self.p, mu, weights)
         best: BestReference | None = None
         while best is None or best.excess > _EXACT * sqrt(self.eps):
             found = self._solve(b, mu, weights)
@@ -111,18 +116,14 @@ class References:
         moved = np.abs(b[:, None] - self.p) / self.eps
         # Where eps is the distance to calibration, the solver may need more patience, or more room.
         for tolerance, presolve in ((1e-10, True), (1e-10, False), (1e-9, True)):
+            tolerances = dict.fromkeys(("primal_feasibility_tolerance", "dual_feasibility_tolerance"), tolerance)
             found = linprog(
                 -gained.ravel(),
                 A_ub=moved.reshape(1, -1),
                 b_ub=[1 + _STRETCH],
                 A_eq=_marginals_and_calibration(b, self.y),
                 b_eq=np.concatenate([self.mass, np.zeros(len(b))]),
-                method="highs",
-                options={
-                    "primal_feasibility_tolerance": tolerance,
-                    "dual_feasibility_tolerance": tolerance,
-                    "presolve": presolve,
-                },
+                options={**tolerances, "presolve": presolve},
             )
             if found.success:
                 break

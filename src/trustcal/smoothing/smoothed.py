@@ -19,17 +19,15 @@ from functools import cached_property
 from typing import final, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from trustcal.cells import ENDS, End, announcements, announcing_error
-from trustcal.checking import checked_cells, checked_choice, unit_numbers
+from trustcal.checking import FloatArray, checked_cells, checked_choice, unit_numbers
 from trustcal.decisions.envelope import bridge, over_half
 from trustcal.noise import Noise, RandomRounding
 from trustcal.noise.density import Density
 from trustcal.noise.mechanism import as_noise
 from trustcal.predictor import Predictor, as_predictor
-
-FloatArray = NDArray[np.float64]
 
 _TOLERANCE = 1e-13
 _MOST_THRESHOLDS = 100_000
@@ -61,17 +59,6 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
         A `SmoothedPredictor` if `cells` is not given, unless the noise has a finite grid of its own.  `moved` of a
         `Predictor` is an upper bound: the mean displacement by the noise, and a cell (or half of it) for the grid.
         O(n + cells) for Laplace and uniform noise, after a merge; O(n + cells/scale) at most for Gaussian noise.
-
-    Parameters
-    ----------
-    q : Predictor
-    noise : Noise
-    cells : int, the number of cells of the grid; None for the distribution without a grid
-    end : "left" or "middle", what is announced for a cell
-
-    Returns
-    -------
-    Predictor on the grid, or SmoothedPredictor without one
 
     >>> from trustcal.noise import UniformNoise
     >>> q = Predictor([0.25, 0.75], [0.5, 0.5], [0.0, 0.5])

@@ -20,14 +20,12 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.checking import checked_eps
+from trustcal.checking import FloatArray, checked_eps
 from trustcal.decisions import DecisionProblem
 from trustcal.measures.transport import Coupling
 from trustcal.noise import Noise
 from trustcal.predictor import Predictor
 from trustcal.smoothing.references import BestReference, References
-
-FloatArray = NDArray[np.float64]
 
 _MOST_VALUES = 12
 """Predictions with more values are refused: the linear programs are dense in them."""
@@ -87,16 +85,6 @@ def worst_reference(q: Predictor, noise: Noise, eps: float) -> WorstReference:
     only of those on a grid.  So `value` is attained, a lower bound on the supremum; `upper` adds what other thresholds
     can gain, which is nothing for random rounding.  eps is stretched by 1e-8 of itself, for the solver.
 
-    Parameters
-    ----------
-    q : Predictor
-    noise : Noise
-    eps : float, the largest distance of the reference, in (0, 1]
-
-    Returns
-    -------
-    WorstReference
-
     >>> from trustcal.noise import RandomRounding
     >>> q = Predictor([0.25, 0.75], [0.5, 0.5], [0.25, 0.25])            # two fair coins
     >>> worst = worst_reference(q, RandomRounding(2), 0.25)
@@ -126,23 +114,36 @@ class _Search:
         # E(b − q)⁺ = (E|b − q| + E[b − q])/2, and later the optimum.
         rise = (self.references.eps + self.q.base_rate - float(self.q.mass @ self.q.p)) / 2
         alone = self.q.mass @ np.maximum(self.q.p[:, None] - mu, 0) + rise - value
-        solved, (pairs, weights) = np.zeros(len(mu), dtype=bool), _scores(mu)
+        solved, (pairs, weights) = (mu == 0) | (mu == 1), _scores(mu)
+        gain = np.where(mu == 0, self.q.base_rate, 0.0)  # E b at 0, and 0 at 1
         tried, upper = np.zeros(len(pairs), dtype=bool), 0.0
         best: tuple[float, BestReference, Score] | None = None
+        most, believed = np.full(len(pairs), np.inf), (weights * value[pairs]).sum(axis=1)
+        known: dict[int, FloatArray] = {}  # the values of the best reference for a threshold alone
+        last = mu[:0]  # those for the last pair of thresholds
         while True:
-            bound = np.where(tried, -1.0, (weights * np.maximum(alone[pairs], 0.0)).sum(axis=1))
+            bound = np.minimum((weights * np.maximum(alone[pairs], 0.0)).sum(axis=1), most - believed)
+            bound = np.where(tried, -1.0, bound)
             k = int(np.argmax(bound))
             if best is not None and bound[k] <= best[0] * (1 + _CLOSE):
                 return self._report(best, max(upper, float(bound[k])))
             at, weight = pairs[k][weights[k] > 0], weights[k][weights[k] > 0]
             rough = at[~solved[at]] if len(at) > 1 else at[:0]
             if len(rough):
-                found = self.references.best(mu[rough[:1]], np.ones(1))
-                alone[rough[0]], solved[rough[0]] = found.gain + found.excess - value[rough[0]], True
+                # What was best for the nearest threshold so far is nearly the best here.
+                near = min(known, key=lambda other: abs(mu[other] - mu[rough[0]]), default=None)
+                found = self.references.best(mu[rough[:1]], np.ones(1), known[near] if near is not None else mu[:0])
+                gain[rough[0]], solved[rough[0]] = found.gain + found.excess, True
+                known[int(rough[0])] = found.used
+                # The largest E(b − μ)⁺ is convex in μ: chords between known thresholds are above it.
+                alone = np.minimum(alone, np.interp(mu, mu[solved], gain[solved]) - value)
                 continue
             tried[k] = True
-            lost, found, score = self._lost((mu[at], weight))
-            upper = max(upper, lost + found.excess)
+            also = np.concatenate([last, *(known.get(int(place), last[:0]) for place in at)])
+            lost, found, score = self._lost((mu[at], weight), also)
+            upper, last = max(upper, lost + found.excess), found.used
+            # E u'(b) ≤ E u(b) + max (u' − u) for every other score u'
+            most = np.minimum(most, found.gain + found.excess + _beyond(mu[pairs], weights, k))
             if best is None or lost > best[0]:
                 best = lost, found, score
 
@@ -175,10 +176,10 @@ class _Search:
         above = (stake * (1 - self.noise.cdf(mu[:, None], self.q.p))).sum(axis=1)
         return np.asarray(above + np.minimum((stake * on).sum(axis=1), 0.0))
 
-    def _lost(self, score: Score) -> tuple[float, BestReference, Score]:
+    def _lost(self, score: Score, also: FloatArray) -> tuple[float, BestReference, Score]:
         """What the decision maker with this score loses to the best reference for it."""
         mu, weights = score
-        found = self.references.best(mu, weights)
+        found = self.references.best(mu, weights, also)
         return found.gain - float(weights @ self._believed(mu)), found, score
 
     def _polished(self, reference: Predictor, score: Score) -> Score:
@@ -195,7 +196,9 @@ class _Search:
         return places[pairs[k][used]], weights[k][used]
 
     def _report(self, best: tuple[float, BestReference, Score], upper: float) -> WorstReference:
-        best = max(best, self._lost(self._polished(best[1].predictor(), best[2])), key=lambda found: found[0])
+        best = max(
+            best, self._lost(self._polished(best[1].predictor(), best[2]), best[1].used), key=lambda found: found[0]
+        )
         value, found, (thresholds, weights) = best
         upper = max(upper + 2 * self._gaps[1], value)
         return WorstReference(value, upper, found.predictor(), self.references.coupling(found), thresholds, weights)
@@ -209,6 +212,16 @@ def _scores(mu: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     weights = 2 * np.column_stack([mu[j] - 0.5, 0.5 - mu[i]]) / (mu[j] - mu[i])[:, None]
     pairs = np.concatenate([np.column_stack([i, j]), [[half, half]]])
     return pairs, np.concatenate([weights, [[2.0, 0.0]]])
+
+
+def _beyond(mu: FloatArray, weights: FloatArray, k: int) -> FloatArray:
+    """How far the payoff of each score exceeds that of score k at most: at a threshold of either, for u(0) and u(1) are
+    the same for all."""
+    own, other = mu[:, None, :], np.broadcast_to(mu[k], (len(mu), 1, 2))
+    places = np.concatenate([mu, np.broadcast_to(mu[k], mu.shape)], axis=1)[:, :, None]
+    ahead = (np.maximum(places - own, 0.0) * weights[:, None, :]).sum(axis=2)
+    behind = (np.maximum(places - other, 0.0) * weights[k]).sum(axis=2)
+    return np.asarray(np.maximum(ahead - behind, 0.0).max(axis=1))
 
 
 def _upper(reference: Predictor, mu: FloatArray) -> FloatArray:
