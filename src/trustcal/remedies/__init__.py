@@ -1,13 +1,54 @@
-"""Remedies: noise, rounding and recalibrators compared on rows that they have not seen.
+"""Remedies: recalibrators and noise behind one interface, compared on rows that they have not seen.
 
-    compare(y_true, y_prob)             every method, cross-fitted, with a recommendation and its reason
-    Comparison, MethodResult            what it found, as data
+    choose(y_true, y_prob)              every method on held-out rows, and the recommended one fitted
+    fit("beta", y_true, y_prob)         one method fitted
+    Remedy                              apply to arrays and predictors, describe, to_json
+    from_json, load                     a remedy that was saved
+    noise_remedy                        noise, which needs no outcomes
+    choose_classes, fit_classes         the same for K classes: temperature, vector, matrix, Dirichlet, isotonic
+    refit_advice                        whether recent rows ask for a new remedy
+    Refitted, Mixed                     for streams: a method refitted as outcomes arrive, and a mixture by past loss
 
-Data become a predictor and stay one: a fold is a predictor, a method is fitted to the law of the other folds, and what
-it makes of the held-out fold is again a predictor.  So the cost is that of the distinct values, not of the rows.
+A method is fitted to a predictor, so the cost is that of the distinct values, not of the rows.
 """
 
+from trustcal.remedies.certificates import Certificate, certify
+from trustcal.remedies.choosing import Choice, choose, chosen, compared, learned, single_rows
+from trustcal.remedies.class_choosing import ClassChoice, ClassResult, choose_classes
+from trustcal.remedies.class_remedy import ClassRemedy, fit_classes
 from trustcal.remedies.comparison import Comparison, MethodResult
-from trustcal.remedies.trials import compare, compared
+from trustcal.remedies.gain import HeldOutGain, held_out_gain
+from trustcal.remedies.methods import fit
+from trustcal.remedies.online import Mixed, Refitted
+from trustcal.remedies.refitting import RefitAdvice, refit_advice
+from trustcal.remedies.remedy import Learned, Remedy, from_json, load, noise_remedy
 
-__all__ = ["Comparison", "MethodResult", "compare", "compared"]
+__all__ = [
+    "Certificate",
+    "Choice",
+    "ClassChoice",
+    "ClassRemedy",
+    "ClassResult",
+    "Comparison",
+    "HeldOutGain",
+    "Learned",
+    "MethodResult",
+    "Mixed",
+    "RefitAdvice",
+    "Refitted",
+    "Remedy",
+    "certify",
+    "choose",
+    "choose_classes",
+    "chosen",
+    "compared",
+    "fit",
+    "fit_classes",
+    "from_json",
+    "held_out_gain",
+    "learned",
+    "load",
+    "noise_remedy",
+    "refit_advice",
+    "single_rows",
+]

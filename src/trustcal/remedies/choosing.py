@@ -1,66 +1,325 @@
-"""Which method to recommend: the simplest of those that the data cannot distinguish from the best.
-
-The criterion is regret: what believing a method's predictions loses against believing those of the best other method,
-in the user's problem or for whoever loses most.  CDL alone would not do: the constant has none.  It measures how far
-predictions can be taken at their word; regret also counts what they leave unsaid.
-"""
+"""`choose`: every remedy on held-out rows, the recommended one, and that one fitted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import final
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from trustcal.remedies.comparison import MethodResult
+from trustcal.checking import Role, checked_count, checked_fraction, generator
+from trustcal.decisions import DecisionProblem
+from trustcal.measures.counts import row_counts
+from trustcal.measures.table import MEASURES
+from trustcal.predictor import Predictor
+from trustcal.reading import Evidence, evidence, payoff_problem, replayed_rows
+from trustcal.remedies.certificates import certify
+from trustcal.remedies.comparison import Comparison
+from trustcal.remedies.folds import Fold, SingleRows, split_in_order, split_laws, split_rows
+from trustcal.remedies.grouped_maps import GroupMap
+from trustcal.remedies.grouping import BY_GROUP, group_label, group_map, group_result, mapped_by_group
+from trustcal.remedies.kept_back import KeptBack, kept_back
+from trustcal.remedies.methods import named
+from trustcal.remedies.noising import noise_results
+from trustcal.remedies.remedy import Remedy
+from trustcal.remedies.trials import ranked, results, tried
 
-FloatArray = NDArray[np.float64]
+_WORK = 10_000
+"""Rows are split as often as it takes to hold out this many, at most ten times."""
+_MOST_GROUPS = 100
+"""A map for each of more groups than this is not tried: it would take long."""
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """A method's result, and what it lost on each fold."""
+@dataclass(frozen=True)
+class Choice:
+    """Remedies compared, and the recommended one fitted."""
 
-    result: MethodResult
-    eligible: bool
-    regret: FloatArray
+    table: Comparison
+    """Every method on held-out rows."""
+    fitted: Remedy
+    """The recommended remedy, or the one that was insisted on."""
+
+    @property
+    def recommended(self) -> str:
+        """The name of the recommended method."""
+        return self.table.recommended
+
+    def to_json(self) -> str:
+        """All numbers of the comparison, and the remedy as it is saved."""
+        return json.dumps({**json.loads(self.table.to_json()), "remedy": json.loads(self.fitted.to_json())}, indent=2)
+
+    def __str__(self) -> str:
+        return f"{self.table}\n\n{self.fitted}"
 
 
-def choose(candidates: Sequence[Candidate], floor: float) -> str:
-    """The name of the method to recommend: "none" if chance explains the CDL, else the simplest as good as the best.
+def choose(
+    source: Any,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: str | Sequence[str] | ArrayLike | None = None,
+    positive: Any = None,
+    resolution: float | None = None,
+    drop_invalid: bool = False,
+    payoff: DecisionProblem | str | os.PathLike[str] | None = None,
+    order: ArrayLike | str | None = None,
+    method: str = "auto",
+    keep_back: float = 0.25,
+    folds: int = 5,
+    rng: np.random.Generator | int = 0,
+) -> Choice:
+    """Compare recalibration and noise on held-out rows, recommend one with its reason, and fit it.
 
-    A method is as good as the best if, over the folds, the mean difference is within two standard errors of 0, and it
-    removes at least half of what the best one removes from the regret of doing nothing.  With five folds chance alone
-    exceeds one standard error in 19 % of cases and two in 6 %; the stricter rule gives steadier advice, and a little
-    more regret where a small difference was real.
+    Rows are split at random into folds with equal numbers of each outcome, or by time.  Each method is fitted to all
+    folds but one (by time: to all rows before) and applied to that one.  The simplest method whose loss is within one
+    standard error of the best is recommended, and none unless it beats doing nothing.  After noise the exact
+    distribution is measured, not a draw.
 
-    Candidates are ordered from the simplest to the least simple; the first is to do nothing.  For whoever loses most,
-    the floor has judged that already, with all rows at once, so there it must have the least regret to be chosen after
-    all.  With payoffs of one's own the floor has not judged it, and it is the simplest of all.
+    Parameters
+    ----------
+    source : a file, a pattern, a list of files, a frame, a relation (as for `read`); y_true; or a `Predictor` made from
+        rows of equal weight, whose counts are split as random rows would be.
+    y_prob, sample_weight : rows in scikit-learn's order, where `source` is y_true.
+    prediction, outcome, weight, positive, resolution, drop_invalid : how to read a file or frame, as for `read`.
+    by : the group of each row, or for files and frames its columns: a method that harms a group is not recommended.
+        Where groups differ, the recommended method gets a map for each group, if that is better on held-out rows.
+    payoff : the decision problem to judge by, or a CSV file of it; unless given, the Brier score.
+    order : the time of each row, or for files its column: each row is judged by what came before it.
+    method : "auto" for the recommended method, or the name of one.
+    keep_back : the share of rows that are kept back to certify the fitted remedy, with `order` the last ones; 0: none.
+    folds : the number of folds, at least 2.
+    rng : a numpy Generator or a seed, for the folds.
+
+    Returns
+    -------
+    Choice : the comparison, and the remedy fitted to all rows that are not kept back.
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(4000)
+    >>> told = truth**2 / (truth**2 + (1 - truth) ** 2)
+    >>> choice = choose(rng.random(4000) < truth, told)
+    >>> choice.recommended, choice.fitted.apply([0.1, 0.9]).round(1), choice.fitted.certificate.decision_loss < 0.2
+    ('temperature', array([0.3, 0.7]), True)
+
+    O(folds·n log n) for n distinct values; few rows are split up to ten times.
     """
-    nothing = candidates[0]
-    if nothing.result.cdl <= floor:
-        return nothing.result.name
-    eligible = [one for one in candidates if one.eligible]
-    best = min(eligible, key=lambda one: float(one.regret.mean()))
-    judged = nothing.result.value is None and best is not nothing
-    return next(
-        one.result.name
-        for one in eligible[judged:]
-        if not _worse(one.regret, best.regret) and (one is nothing or _helps(one, nothing, best))
+    groups = None if y_prob is None or by is None else np.asarray(by).astype(str)
+    found = evidence(
+        source, y_prob, sample_weight, prediction=prediction, outcome=outcome, weight=weight,
+        by=by if groups is None else None, positive=positive, resolution=resolution, drop_invalid=drop_invalid,
+    )  # fmt: skip
+    single = single_rows(source, found, order, y_prob, sample_weight, groups, positive)
+    return chosen(found, payoff_problem(payoff), method, keep_back, folds, rng, single)
+
+
+def chosen(
+    found: Evidence,
+    problem: DecisionProblem | None,
+    method: str = "auto",
+    keep_back: float = 0.25,
+    folds: int = 5,
+    rng: np.random.Generator | int = 0,
+    single: SingleRows | None = None,
+) -> Choice:
+    """The choice on evidence that was opened before.
+
+    Parameters
+    ----------
+    found : Evidence
+    problem : DecisionProblem or None
+    method, keep_back, folds, rng : as for `choose`
+    single : the rows one by one, as `single_rows` gives them, where they have weights, times or groups
+
+    Returns
+    -------
+    Choice
+
+    O(folds·n log n).
+    """
+    insisted = None if method == "auto" else named(method)
+    random, kept = generator(rng, Role.SPLITS), None
+    if keep_back:
+        kept = kept_back(found, single, checked_fraction("keep_back", keep_back), random)
+        found, single = kept.found, kept.single
+    table = compared(found, problem, folds, random, single)
+    base = named(table.recommended.removesuffix(BY_GROUP))
+    columns = None if found.provenance is None else found.provenance.columns
+    prediction = None if columns is None else columns.prediction
+    remedy = (insisted or base).fit(found.predictor, problem, prediction)
+    if insisted is None and table.recommended.endswith(BY_GROUP) and remedy.learned is not None:
+        laws = {group_label(name): q for name, q in _laws(found, single).items()}
+        group = None if columns is None else columns.by[0]
+        remedy = replace(remedy, map=group_map(base, laws, problem), learned=replace(remedy.learned, by=group))
+    return Choice(table, _certified(remedy, kept, problem))
+
+
+def learned(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    problem: DecisionProblem | None,
+    method: str = "auto",
+    keep_back: float = 0.25,
+    folds: int = 5,
+) -> Remedy:
+    """The remedy that `choose` would fit, without the table: noise is not tried, and few rows are split twice.
+
+    Parameters
+    ----------
+    y_true, y_prob : array-like
+    problem : DecisionProblem or None
+    method, keep_back, folds : as for `choose`
+
+    Returns
+    -------
+    Remedy
+
+    O(folds·n log n); O(n log n) for a named method.
+    """
+    found, random, kept = evidence(y_true, y_prob), generator(0, Role.SPLITS), None
+    if keep_back:
+        kept = kept_back(found, None, checked_fraction("keep_back", keep_back), random)
+        found = kept.found
+    if method != "auto":
+        return _certified(named(method).fit(found.predictor, problem), kept, problem)
+    best = ranked(tried(row_splits(found, None, folds, random, most=2), problem)).recommended
+    return _certified(best.method.fit(found.predictor, problem), kept, problem)
+
+
+def _certified(remedy: Remedy, kept: KeptBack | None, problem: DecisionProblem | None) -> Remedy:
+    """The remedy with a certificate by the rows that were kept back, if any were."""
+    if kept is None:
+        return remedy
+    if not isinstance(remedy.map, GroupMap):
+        said = remedy.apply(kept.law)
+        assert isinstance(said, Predictor)
+        return remedy.certified(certify(said, problem))
+    return remedy.certified(certify(mapped_by_group(remedy.map, kept.laws), problem))
+
+
+def compared(
+    found: Evidence,
+    problem: DecisionProblem | None,
+    folds: int = 5,
+    rng: np.random.Generator | int = 0,
+    single: SingleRows | None = None,
+) -> Comparison:
+    """The comparison on evidence that was opened before.
+
+    Parameters
+    ----------
+    found : Evidence
+    problem : DecisionProblem or None
+    folds : int, at least 2
+    rng : Generator or seed
+    single : the rows one by one, where they have weights, times or groups
+
+    Returns
+    -------
+    Comparison
+
+    O(folds·n log n).
+    """
+    checked_count("folds", folds, least=2)
+    q = found.predictor
+    splits = row_splits(found, single, folds, generator(rng, Role.SPLITS))
+    MEASURES["dtc"].compile_for(len(q))
+    methods, recommended = results(tried(splits, problem))
+    advised = recommended.method.name
+    best = methods[0].brier - methods[0].excess
+    if problem is not None:
+        best = -(methods[0].value or 0.0) / (problem.stakes or 1.0) - methods[0].excess
+    by_group = None
+    if _can_group(found, single):
+        row = next(one for one in methods if one.name == advised)
+        by_group = group_result(recommended, row, splits[0], problem)
+    if by_group is not None:
+        methods = (*methods, by_group)
+        advised = by_group.name if by_group.eligible else advised
+    return Comparison(
+        methods=(*methods, *noise_results(q, problem, best)),
+        recommended=advised,
+        criterion="Brier score" if problem is None else "payoff",
+        rows=q.rows or 0,
+        folds=len(splits[0]),
+        repeats=len(splits),
+        ordered=single is not None and single.times is not None,
     )
 
 
-def _worse(a: FloatArray, b: FloatArray) -> bool:
-    """Whether a is larger than b by more than two standard errors of the mean difference."""
-    difference = a - b
-    return bool(difference.mean() > 2 * difference.std(ddof=1) / np.sqrt(len(difference)))
+def row_splits(
+    found: Evidence, single: SingleRows | None, folds: int, random: np.random.Generator, most: int = 10
+) -> list[list[Fold]]:
+    """The rows split by time, or at random, several times if they are few."""
+    q, single = found.predictor, single or _weighted(found)
+    if single is not None and single.times is not None:
+        return [split_in_order(single, folds)]
+    repeats = min(most, max(1, -(-_WORK // max(1, q.rows or 1))))
+    if single is not None:
+        return [split_rows(single, folds, random) for _ in range(repeats)]
+    laws: Mapping[Any, Predictor] = found.groups or {"all": q}
+    return [split_laws(laws, folds, random) for _ in range(repeats)]
 
 
-def _helps(one: Candidate, nothing: Candidate, best: Candidate) -> bool:
-    """Whether a method removes at least half of the regret that the best one removes."""
-    mean, before, least = (float(candidate.regret.mean()) for candidate in (one, nothing, best))
-    return before - mean >= (before - least) / 2
+def _laws(found: Evidence, single: SingleRows | None) -> Mapping[Any, Predictor]:
+    return found.groups if single is None else single.laws
+
+
+def _can_group(found: Evidence, single: SingleRows | None) -> bool:
+    """Whether a map for each group can be learned: by one column, from rows of equal weight, from few groups."""
+    columns = None if found.provenance is None else found.provenance.columns
+    laws = _laws(found, single)
+    return (
+        1 < len(laws) <= _MOST_GROUPS
+        and (columns is None or len(columns.by) == 1)
+        and all(row_counts(q) is not None for q in laws.values())
+    )
+
+
+def single_rows(
+    source: Any,
+    found: Evidence,
+    order: Any = None,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: Any = None,
+    positive: Any = None,
+) -> SingleRows | None:
+    """The rows of a source one by one, where the counts in a predictor are not enough.
+
+    Parameters
+    ----------
+    source, y_prob, sample_weight, positive, order : as for `choose`
+    found : Evidence
+        The evidence from the same source.
+    groups : array-like, optional
+        The group of each row, where `source` is y_true.
+
+    Returns
+    -------
+    SingleRows, or None
+        None for rows of equal weight without an order, unless `groups` is given.
+
+    O(n log n).
+    """
+    if y_prob is not None and (order is not None or groups is not None):
+        return SingleRows.from_columns(source, y_prob, sample_weight, order, groups)
+    if order is None:
+        return _weighted(found)
+    if found.provenance is None or not isinstance(source, str | os.PathLike | list | tuple):
+        raise ValueError("order needs single rows: pass y_true and y_prob with an array of times, or a file.")
+    return SingleRows.from_columns(*replayed_rows(source, found.provenance, positive, order))
+
+
+def _weighted(found: Evidence) -> SingleRows | None:
+    """The rows of unequal weight one by one, if they are known; O(n log n)."""
+    if found.rows is None or row_counts(found.predictor) is not None:
+        return None
+    return SingleRows.from_columns(*found.rows())

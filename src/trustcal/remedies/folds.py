@@ -1,21 +1,22 @@
-"""Folds: rows split at random into a part to fit on and a part to measure on, each as a predictor."""
+"""Rows split into a part to fit on and a part to measure on, each as a predictor: at random, or by time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.measures.counts import law_of_counts
-from trustcal.measures.transport import dtc_witness
+from trustcal.measures.counts import law_of_counts, row_counts
 from trustcal.predictor import Predictor
-from trustcal.rows import real_vector, run_starts
+from trustcal.rows import real_vector
+from trustcal.tally.counts import counted
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
 _MOST_ROWS = 10**9
 """numpy draws hypergeometric numbers exactly up to this size."""
@@ -24,95 +25,194 @@ _MOST_ROWS = 10**9
 @final
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """The rows held out, and all others."""
+    """The rows held out, and those to fit on."""
 
     train: Predictor
     """The rows to fit on."""
     held_out: Predictor
     """The rows to measure on."""
     share: float
-    """Their share of the total weight."""
+    """Their share of the weight of all rows that are held out once."""
+    groups: Mapping[Hashable, tuple[Predictor, float]]
+    """The rows held out of each group, and their share of the weight of the group."""
+    others: Mapping[Hashable, Predictor]
+    """The rows to fit on of each group."""
 
-    @cached_property
-    def eps(self) -> float:
-        """The distance to calibration of the rows to fit on; at least 1e-9, its accuracy."""
-        return max(dtc_witness(self.train).upper, 1e-9)
 
-
-def split_law(q: Predictor, folds: int, rng: np.random.Generator) -> list[Fold]:
-    """Folds of equal size, with equal numbers of each outcome, from the counts of rows of equal weight.
+def split_laws(laws: Mapping[Any, Predictor], folds: int, rng: np.random.Generator) -> list[Fold]:
+    """Folds of equal size, with equal numbers of each outcome, from the counts of rows of equal weight, by group.
 
     If the rows of one outcome are shuffled and cut into folds, the number of rows with each prediction value in a fold
-    is (multivariate) hypergeometric.  That number is drawn, so the rows themselves are not needed.  O(folds·n).
+    is (multivariate) hypergeometric.  That number is drawn, so the rows themselves are not needed.  O(folds·n log n).
     """
-    if q.rows is None or q.effective_rows is None:
+    counts = {name: exact_counts(q) for name, q in laws.items()}
+    whole = np.sum([of.sum(axis=1) for of in counts.values()], axis=0)
+    if whole.sum() >= _MOST_ROWS:
         raise ValueError(
-            "compare holds out rows, but a known law has none. Make the predictor from data: "
+            f"remedies are compared on fewer than 10^9 rows, but there are {whole.sum()}. Use a random sample of them."
+        )
+    _check_sizes(whole, folds)
+    parts = {name: _dealt(of, folds, rng) for name, of in counts.items()}
+    made = []
+    for fold in range(folds):
+        held = {name: (laws[name].p, parts[name][fold]) for name in laws}
+        others = {name: (laws[name].p, counts[name] - parts[name][fold]) for name in laws}
+        groups, left = {}, {}
+        if len(laws) > 1:
+            groups = {
+                name: (law_of_counts(*held[name]), int(part.sum()) / int(counts[name].sum()))
+                for name, (_, part) in held.items()
+                if part.any()
+            }
+            left = {name: law_of_counts(*part) for name, part in others.items() if part[1].any()}
+        share = float(sum(part.sum() for _, part in held.values()) / whole.sum())
+        made.append(Fold(together(others.values()), together(held.values()), share, groups, left))
+    return made
+
+
+def exact_counts(q: Predictor) -> IntArray:
+    """The number of rows of each outcome at each value."""
+    counts = row_counts(q)
+    if q.rows is None:
+        raise ValueError(
+            "remedies are judged on rows held out, but a known law has none. Make the predictor from data: "
             "Predictor.from_samples(y_true, y_prob), or trustcal.read."
         )
-    if round(q.effective_rows) != q.rows:
+    if counts is None:
         raise ValueError(
-            "compare holds out single rows, but a predictor with weights does not hold them. "
-            "Pass the rows themselves: compare(y_true, y_prob, sample_weight)."
+            "remedies are judged on single rows held out, but a predictor with weights does not hold them. "
+            "Pass the rows themselves: y_true, y_prob, sample_weight, or a file without groups."
         )
-    if q.rows >= _MOST_ROWS:
-        raise ValueError(f"compare takes fewer than 10^9 rows, but there are {q.rows}. Use a random sample of them.")
-    positive = np.rint(q.positive * q.rows).astype(np.int64)
-    left = np.stack([np.rint(q.mass * q.rows).astype(np.int64) - positive, positive])
-    _check_sizes(left.sum(axis=1), folds)
-    parts = []
+    return np.stack(counts)
+
+
+def _dealt(counts: IntArray, folds: int, rng: np.random.Generator) -> list[IntArray]:
+    """How many rows of each outcome and value are in each fold."""
+    left, parts = counts.copy(), []
     for fold in range(folds):
         part = np.empty_like(left)
         for y in (0, 1):
-            part[y] = rng.multivariate_hypergeometric(left[y], _size(left[y].sum(), folds - fold), method="marginals")
+            size = int(left[y].sum())
+            share, more = divmod(size, folds - fold)
+            share += int(more > 0 and rng.integers(folds - fold) < more)  # small groups do not all fill the first fold
+            part[y] = rng.multivariate_hypergeometric(left[y], share, method="marginals")
         left -= part
         parts.append(part)
-    whole = np.sum(parts, axis=0)
-    return [
-        Fold(law_of_counts(q.p, whole - part), law_of_counts(q.p, part), float(part.sum() / whole.sum()))
-        for part in parts
-    ]
+    return parts
 
 
-def split_rows(
-    y_true: ArrayLike, y_prob: ArrayLike, sample_weight: ArrayLike, folds: int, rng: np.random.Generator
-) -> list[Fold]:
+def together(parts: Iterable[tuple[FloatArray, IntArray]]) -> Predictor:
+    """The predictor of the counts of several groups."""
+    values, counts = zip(*parts, strict=True)
+    if len(values) == 1:
+        return law_of_counts(values[0], counts[0])
+    p, place = np.unique(np.concatenate(values), return_inverse=True)
+    zeros, ones = (np.bincount(place, row, len(p)) for row in np.concatenate(counts, axis=1))
+    return law_of_counts(p, np.stack([zeros, ones]).astype(np.int64))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SingleRows:
+    """Rows one by one, for those to whom counts are not enough: with weights, times or groups."""
+
+    y_true: FloatArray
+    y_prob: FloatArray
+    sample_weight: FloatArray
+    times: NDArray[Any] | None = None
+    groups: NDArray[Any] | None = None
+
+    @classmethod
+    def from_columns(
+        cls, y_true: ArrayLike, y_prob: ArrayLike, weight: ArrayLike | None, times: Any = None, groups: Any = None
+    ) -> SingleRows:
+        """The rows of positive weight."""
+        y, p = real_vector(y_true, "y_true"), real_vector(y_prob, "y_prob")
+        w = np.ones(len(y)) if weight is None else real_vector(weight, "sample_weight")
+        labels = {"order": times, "by": groups}
+        found = {name: None if values is None else np.asarray(values) for name, values in labels.items()}
+        for name, column in found.items():
+            if column is not None and column.shape != y.shape:
+                raise ValueError(f"{name} must have one entry for each of the {len(y)} rows, but has {column.shape}.")
+        return cls(y, p, w, found["order"], found["by"]).where(w > 0)
+
+    def where(self, kept: BoolArray) -> SingleRows:
+        """Some of the rows."""
+        columns = (self.y_true, self.y_prob, self.sample_weight, self.times, self.groups)
+        return SingleRows(*(None if column is None else column[kept] for column in columns))  # type: ignore[arg-type]
+
+    @property
+    def law(self) -> Predictor:
+        """The predictor of the rows."""
+        return Predictor.from_samples(self.y_true, self.y_prob, self.sample_weight)
+
+    @property
+    def laws(self) -> dict[Hashable, Predictor]:
+        """The predictor of each group."""
+        if self.groups is None:
+            return {}
+        return {name: self.where(self.groups == name).law for name in np.unique(self.groups).tolist()}
+
+
+def split_rows(rows: SingleRows, folds: int, rng: np.random.Generator) -> list[Fold]:
     """Folds of rows with weights: the rows of each outcome are shuffled and dealt out.  O(folds·n log n)."""
-    y, p, w = real_vector(y_true, "y_true"), real_vector(y_prob, "y_prob"), real_vector(sample_weight, "sample_weight")
-    y, p, w = y[w > 0], p[w > 0], w[w > 0]
+    y = rows.y_true
     _check_sizes(np.array([(y == 0).sum(), (y == 1).sum()]), folds)
     fold_of = np.empty(len(y), dtype=np.intp)
     for outcome in (0, 1):
-        rows = rng.permutation(np.flatnonzero(y == outcome))
-        fold_of[rows] = np.arange(len(rows)) % folds
-    made = []
-    for fold in range(folds):
-        held, others = fold_of == fold, fold_of != fold
-        train, held_out = (Predictor.from_samples(y[part], p[part], w[part]) for part in (others, held))
-        made.append(Fold(train, held_out, float(w[held].sum() / w.sum())))
-    return made
+        dealt = rng.permutation(np.flatnonzero(y == outcome))
+        fold_of[dealt] = np.arange(len(dealt)) % folds
+    return [_fold(rows, fold_of != fold, fold_of == fold, np.full(len(y), True)) for fold in range(folds)]
+
+
+def split_in_order(rows: SingleRows, folds: int) -> list[Fold]:
+    """Rows in time order, cut into folds + 1 blocks: each block but the first is judged by what came before it.
+
+    Rows with the same time stay in one block.  O(folds·n log n).
+    """
+    y = rows.y_true
+    assert rows.times is not None
+    place = np.unique(rows.times, return_inverse=True)[1]
+    sizes = np.bincount(place)
+    middle = (np.cumsum(sizes) - sizes / 2) / len(y)
+    block = np.minimum((middle * (folds + 1)).astype(np.intp), folds)[place]
+    judged = [fold for fold in range(1, folds + 1) if _judges(y, block, fold)]
+    if len(judged) < 2:
+        raise ValueError(
+            f"in time order, {folds} blocks of rows are judged by what came before, but fewer than 2 of them follow "
+            "rows of both outcomes. Use more rows, or leave out order."
+        )
+    return [_fold(rows, block < fold, block == fold, np.isin(block, judged)) for fold in judged]
 
 
 def merged(parts: Sequence[Predictor], shares: Sequence[float], effective_rows: float | None) -> Predictor:
     """All parts together, each with its share of the weight.  O(n log n)."""
     p = np.concatenate([part.p for part in parts])
-    mass = np.concatenate([part.mass * share for part, share in zip(parts, shares, strict=True)])
-    positive = np.concatenate([part.positive * share for part, share in zip(parts, shares, strict=True)])
-    order = np.argsort(p, kind="stable")
-    p, mass, positive = p[order], mass[order], positive[order]
-    starts = run_starts(p)
-    return Predictor(
-        p[starts],
-        np.add.reduceat(mass, starts),
-        np.add.reduceat(positive, starts),
-        rows=sum(part.rows or 0 for part in parts),
-        effective_rows=effective_rows,
-        moved=sum(part.moved * share for part, share in zip(parts, shares, strict=True)),
+    mass, positive = (
+        np.concatenate([getattr(part, name) * share for part, share in zip(parts, shares, strict=True)])
+        for name in ("mass", "positive")
     )
+    law = counted(p, mass, positive)
+    rows = sum(part.rows or 0 for part in parts)
+    return Predictor(law.p, law.weight, law.positive, rows=rows, effective_rows=effective_rows)
 
 
-def _size(rows: int, folds: int) -> int:
-    return -(-rows // folds)
+def _fold(rows: SingleRows, train: BoolArray, held_out: BoolArray, judged: BoolArray) -> Fold:
+    """The fold that holds some rows out, of all that are judged."""
+    learn, judge, every = rows.where(train), rows.where(held_out), rows.where(judged)
+    groups: dict[Hashable, tuple[Predictor, float]] = {}
+    if rows.groups is not None and every.groups is not None and judge.groups is not None:
+        for name, law in judge.laws.items():
+            here = float(judge.sample_weight[judge.groups == name].sum())
+            groups[name] = law, here / float(every.sample_weight[every.groups == name].sum())
+    share = float(judge.sample_weight.sum() / every.sample_weight.sum())
+    return Fold(learn.law, judge.law, share, groups, learn.laws)
+
+
+def _judges(y: FloatArray, block: NDArray[np.intp], fold: int) -> bool:
+    """Whether a block has rows, and rows of both outcomes come before it."""
+    before = y[block < fold]
+    return bool((block == fold).any()) and 0 < before.sum() < len(before)
 
 
 def _check_sizes(outcomes: NDArray[np.int64], folds: int) -> None:

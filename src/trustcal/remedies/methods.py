@@ -1,4 +1,4 @@
-"""The methods that `compare` tries: each is fitted to one law and applied to another."""
+"""The list of recalibrators, from the simplest to the least simple: what `choose`, the command line and tables read."""
 
 from __future__ import annotations
 
@@ -7,109 +7,116 @@ from dataclasses import dataclass
 from typing import Final, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from trustcal.guarantees import Bound, batch_cdl
-from trustcal.noise import ClampedGaussian, Noise, TruncatedLaplace, UniformNoise
-from trustcal.predictor import Predictor
+from trustcal.checking import checked_choice
+from trustcal.decisions import DecisionProblem
+from trustcal.predictor import Predictor, as_predictor
 from trustcal.remedies import recalibrators
-from trustcal.remedies.folds import Fold
-from trustcal.remedies.recalibrators import Map
-from trustcal.smoothing import smooth
-
-FINE: Final = 2048
-"""The law after noise is computed on a grid of this many bins: no prediction is off by more than 1/4096."""
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class FittedMethod:
-    """A method fitted to the rows that are not held out."""
-
-    apply: Callable[[Predictor], Predictor]
-    guarantee: Bound | None = None
+from trustcal.remedies.maps import Map, Unchanged
+from trustcal.remedies.remedy import Learned, Remedy
 
 
 @final
 @dataclass(frozen=True)
 class Method:
-    """A way to change predictions."""
+    """A way to learn a map from outcomes."""
 
     name: str
-    fit: Callable[[Fold], FittedMethod]
-    needs_outcomes: bool
-    eligible: bool = True
-    """Whether it may be recommended; noise, rounding and the constant are only shown."""
+    """Its name in tables and on the command line."""
+    title: str
+    """Its name in sentences."""
+    learn: Callable[[Predictor, DecisionProblem | None], Map]
+    """Fits the map to a predictor."""
+    needs_payoffs: bool = False
+    """Whether it makes sense for one decision problem only."""
+
+    def fit(self, q: Predictor, problem: DecisionProblem | None = None, prediction: str | None = None) -> Remedy:
+        """The remedy learned from a predictor, read from a column of this name.  The cost is that of `learn`."""
+        return Remedy(self.name, self.title, self.learn(q, problem), Learned.from_predictor(q, prediction))
 
 
-def _mapped(fit: Callable[[Predictor], Map]) -> Callable[[Fold], FittedMethod]:
-    def fitted(fold: Fold) -> FittedMethod:
-        f = fit(fold.train)
-        return FittedMethod(lambda q: q.map(f))
-
-    return fitted
+def _moved(q: Predictor, problem: DecisionProblem | None) -> Map:
+    if problem is None:
+        raise ValueError("the method 'threshold' moves the thresholds of your payoffs: give them (--payoff).")
+    return recalibrators.moved_thresholds(q, problem)
 
 
-def _noised(choose: Callable[[float], Noise]) -> Callable[[Fold], FittedMethod]:
-    """Noise chosen for the distance to calibration of the rows it is fitted to; the exact law, not a draw."""
-
-    def fitted(fold: Fold) -> FittedMethod:
-        noise = choose(fold.eps)
-
-        return FittedMethod(lambda q: _law_after(q, noise), batch_cdl(noise, fold.eps))
-
-    return fitted
-
-
-def _law_after(q: Predictor, noise: Noise) -> Predictor:
-    """The law after noise on a fine grid; atoms of clamped noise stay at 0 and 1, where log loss can be infinite."""
-    q = q if len(q) <= FINE else q.on_grid(FINE, "middle")
-    law = smooth(q, noise, FINE, "middle")
-    atoms = noise.atoms(q.p).mass
-    if not atoms.shape[-1]:
-        return law
-    ends = np.stack([q.mass - q.positive, q.positive]) @ atoms
-    split = np.stack([law.mass - law.positive, law.positive])
-    for place in (0, -1):  # the bins at the ends hold the atoms
-        ends[:, place] = np.minimum(ends[:, place], split[:, place])
-        split[:, place] -= ends[:, place]
-    split = np.column_stack([ends[:, 0], split, ends[:, 1]])
-    return Predictor(
-        np.concatenate([[0.0], law.p, [1.0]]),
-        split.sum(axis=0),
-        split[1],
-        rows=law.rows,
-        effective_rows=law.effective_rows,
-        moved=law.moved,
+METHODS: Final = {
+    method.name: method
+    for method in (
+        Method("none", "No remedy", lambda _, __: Unchanged()),
+        Method("temperature", "Temperature scaling", lambda q, _: recalibrators.temperature(q)),
+        Method("Platt", "Platt scaling", lambda q, _: recalibrators.platt(q)),
+        Method("beta", "Beta calibration", lambda q, _: recalibrators.beta(q)),
+        Method("threshold", "Moved thresholds", _moved, needs_payoffs=True),
+        Method("spline", "Monotone spline", lambda q, _: recalibrators.spline(q)),
+        Method("centred isotonic", "Centred isotonic regression", lambda q, _: recalibrators.centred_isotonic(q)),
+        Method("isotonic", "Isotonic regression", lambda q, _: recalibrators.isotonic(q)),
+        Method("Venn–Abers", "Venn–Abers calibration", lambda q, _: recalibrators.venn_abers(q)),
+        Method("histogram", "Histogram binning", lambda q, _: recalibrators.histogram(q)),
     )
+}
+"""Every recalibrator by its name."""
 
 
-def _rounded(fold: Fold) -> FittedMethod:
-    cells = fold.train.suggested_cells
-    return FittedMethod(lambda q: q.on_grid(cells, "middle"))
+def named(method: str) -> Method:
+    """The method of this name, in capitals or not; "venn-abers" is the same as "Venn–Abers"."""
+    plain = {name.lower().replace("–", "-").replace(" ", "-"): name for name in METHODS}
+    asked = str(method).lower().replace("–", "-").replace(" ", "-")
+    return METHODS[plain[checked_choice("method", asked, plain)]]
 
 
-METHODS: Final = (
-    Method("none", lambda _: FittedMethod(lambda q: q), needs_outcomes=False),
-    Method(
-        "uniform",
-        _noised(lambda eps: UniformNoise.for_distance(eps, "cdl")),
-        needs_outcomes=False,
-        eligible=False,
-    ),
-    Method("Laplace (paper)", _noised(TruncatedLaplace.paper), needs_outcomes=False, eligible=False),
-    Method(
-        "Gaussian",
-        _noised(lambda eps: ClampedGaussian.for_distance(eps, "cdl")),
-        needs_outcomes=False,
-        eligible=False,
-    ),
-    Method("rounding", _rounded, needs_outcomes=False, eligible=False),
-    Method("temperature", _mapped(recalibrators.temperature), needs_outcomes=True),
-    Method("Platt", _mapped(recalibrators.platt), needs_outcomes=True),
-    Method("beta", _mapped(recalibrators.beta), needs_outcomes=True),
-    Method("isotonic", _mapped(recalibrators.isotonic), needs_outcomes=True),
-    Method("histogram", _mapped(recalibrators.histogram), needs_outcomes=True),
-    Method("Venn–Abers", _mapped(recalibrators.venn_abers), needs_outcomes=True),
-    Method("constant", _mapped(recalibrators.constant), needs_outcomes=True, eligible=False),
-)
-"""In the order of the table; among those that may be recommended, from the simplest to the least simple."""
+def fit(
+    method: str,
+    y_true: Predictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    payoff: DecisionProblem | None = None,
+    by: ArrayLike | None = None,
+) -> Remedy:
+    """Learn a remedy of one kind.
+
+    Parameters
+    ----------
+    method : str
+        "temperature", "Platt", "beta", "threshold" (which needs payoffs), "spline", "centred isotonic", "isotonic",
+        "Venn–Abers", "histogram" or "none".
+    y_true, y_prob, sample_weight : Predictor, or array-likes
+        A predictor alone, or rows in scikit-learn's order.
+    payoff : DecisionProblem, optional
+        The problem whose thresholds the method "threshold" moves.
+    by : array-like, optional
+        The group of each row: each gets a map of its own, shrunk towards the common one.  Or a line of memberships for
+        each row, as `Segments.members` gives it: the rows of each segment are calibrated, although segments overlap.
+        For rows of equal weight.
+
+    Returns
+    -------
+    Remedy
+
+    Examples
+    --------
+    >>> remedy = fit("isotonic", [0, 1, 0, 1], [0.1, 0.3, 0.5, 0.9])
+    >>> remedy.apply([0.1, 0.3, 0.5, 0.9])
+    array([0. , 0.5, 0.5, 1. ])
+
+    O(n), after one sort for rows.
+    """
+    chosen, q = named(method), as_predictor(y_true, y_prob, sample_weight)
+    if by is None:
+        return chosen.fit(q, payoff)
+    from trustcal.remedies.grouping import group_map
+
+    labels, y, p = np.asarray(by), np.asarray(y_true), np.asarray(y_prob)
+    if isinstance(y_true, Predictor) or sample_weight is not None or labels.shape[:1] != y.shape:
+        raise ValueError("by names the group of each row: give y_true and y_prob as arrays, without weights.")
+    if labels.ndim == 2:
+        from trustcal.remedies.multicalibration import segment_map
+
+        title = "Multicalibration" if chosen.name == "none" else f"{chosen.title} and multicalibration"
+        return Remedy(chosen.name, title, segment_map(chosen, y, p, labels, payoff), Learned.from_predictor(q))
+    labels = labels.astype(str)
+    laws = {name: Predictor.from_samples(y[labels == name], p[labels == name]) for name in np.unique(labels).tolist()}
+    return Remedy(chosen.name, chosen.title, group_map(chosen, laws, payoff), Learned.from_predictor(q))

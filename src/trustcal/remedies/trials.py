@@ -1,179 +1,255 @@
-"""`compare`: what each method does to the predictions of rows that it has not seen, and which one to take."""
+"""Trials: what each method does to rows that it was not fitted to, and which method to recommend.
+
+A method is fitted to the rows that are not held out and applied to those that are.  The loss of a row is what the
+user's payoffs earn less with it, or its Brier score.  Two methods are compared row by row, so that what is common to
+them does not count as uncertainty.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from functools import cached_property, partial
+from math import sqrt
+from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
-from trustcal.checking import checked_count, generator
 from trustcal.decisions import DecisionProblem
-from trustcal.guarantees import Bound
-from trustcal.inference import sampling_floor
-from trustcal.measures.continuous import smcal
-from trustcal.measures.decision import cdl, decision_loss, ece
-from trustcal.measures.pooling import bins_for, on_bins, pooled
+from trustcal.inference.monotone_bounds import change_of
+from trustcal.measures.monotone import monotone_cdl_witness
 from trustcal.measures.scores import auc, brier, log_loss
-from trustcal.measures.table import MEASURES
-from trustcal.measures.transport import dtc
 from trustcal.predictor import Predictor
-from trustcal.reading import Evidence, evidence, payoff_problem
-from trustcal.remedies.choosing import Candidate, choose
-from trustcal.remedies.comparison import Comparison, MethodResult
-from trustcal.remedies.folds import Fold, merged, split_law, split_rows
-from trustcal.remedies.methods import METHODS, FittedMethod, Method
+from trustcal.remedies.comparison import MethodResult
+from trustcal.remedies.folds import Fold, merged
+from trustcal.remedies.maps import Map
+from trustcal.remedies.methods import METHODS, Method
+
+FloatArray = NDArray[np.float64]
+Losses = tuple[FloatArray, FloatArray]
+"""What each prediction value loses if y = 0, and if y = 1."""
+
+NOT_CHANCE = 0.025
+"""The one-sided level at which a group, or the decision loss, counts as worse."""
+_CLEAR = 2.0
+"""With payoffs, a difference of so many standard errors is not chance."""
 
 
-def compare(
-    source: Any,
-    y_prob: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    *,
-    prediction: str | None = None,
-    outcome: str | None = None,
-    weight: str | None = None,
-    positive: Any = None,
-    resolution: float | None = None,
-    drop_invalid: bool = False,
-    payoff: DecisionProblem | str | os.PathLike[str] | None = None,
-    folds: int = 5,
-    rng: np.random.Generator | int = 0,
-) -> Comparison:
-    """Compare noise, rounding and recalibration on held-out rows, with a recommendation and its reason.
+@final
+@dataclass(frozen=True)
+class Difference:
+    """The mean difference of two losses over all rows, and its standard error."""
 
-    Rows are split at random into folds with equal numbers of each outcome.  Each method is fitted to all folds but one
-    and applied to that one; its predictions of all rows together are measured.  After noise the exact law is measured,
-    not a draw.
-
-    Parameters
-    ----------
-    source : a file, a pattern, a list of files, a frame, a relation (as for `read`); y_true; or a `Predictor` made from
-        rows of equal weight, whose counts are split as random rows would be.
-    y_prob, sample_weight : rows in scikit-learn's order, where `source` is y_true.
-    prediction, outcome, weight, positive, resolution, drop_invalid : how to read a file or frame, as for `read`.
-    payoff : the decision problem to judge by, or a CSV file of it; unless given, that of whoever loses most.
-    folds : the number of folds, at least 2.
-    rng : a numpy Generator or a seed, for the folds and the sampling floor.
-
-    Returns
-    -------
-    Comparison : the result of each method, and the recommended one.
-
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.random(2000)
-    >>> told = truth**2 / (truth**2 + (1 - truth) ** 2)                                     # overconfident
-    >>> found = compare(rng.random(2000) < truth, told, rng=1)
-    >>> print(found.recommendation)
-    Recalibrate with outcomes, by temperature.
-
-    O(folds·n log n) for n distinct values.
-    """
-    found = evidence(
-        source, y_prob, sample_weight, prediction=prediction, outcome=outcome, weight=weight, positive=positive,
-        resolution=resolution, drop_invalid=drop_invalid,
-    )  # fmt: skip
-    return compared(found, payoff_problem(payoff), folds, rng)
-
-
-def compared(
-    found: Evidence, problem: DecisionProblem | None, folds: int = 5, rng: np.random.Generator | int = 0
-) -> Comparison:
-    """The comparison on evidence that was opened before.
-
-    Parameters
-    ----------
-    found : Evidence
-    problem : DecisionProblem or None
-    folds : int, at least 2
-    rng : Generator or seed
-
-    Returns
-    -------
-    Comparison
-
-    O(folds·n log n).
-    """
-    checked_count("folds", folds, least=2)
-    q, random = found.predictor, generator(rng)
-    if found.rows is None or q.effective_rows == q.rows:
-        parts = split_law(q, folds, random)
-    else:
-        parts = split_rows(*found.rows(), folds, random)
-    for key in ("smcal", "dtc"):
-        MEASURES[key].compile_for(len(METHODS) * len(q))
-    trials = [_trial(method, parts, q) for method in METHODS]
-    candidates = [_candidate(trial, trials, q, problem) for trial in trials]
-    measured, bins = pooled(q)
-    floor = sampling_floor(measured, "cdl", rng=random).quantile_95
-    return Comparison(
-        methods=tuple(candidate.result for candidate in candidates),
-        recommended=choose(candidates, floor),
-        rows=q.rows or 0,
-        folds=folds,
-        cells=bins,
-        floor=floor,
-    )
+    mean: float
+    error: float
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A method's predictions of the held-out rows, fold by fold and of all rows together."""
+    """One method on all folds of all splits."""
 
     method: Method
-    said: Sequence[Predictor]
-    together: Predictor
-    guarantee: Bound | None
+    splits: Sequence[Sequence[Fold]]
+    maps: Sequence[Sequence[Map]]
+    """The fitted map of each fold of each split."""
+    problem: DecisionProblem | None
+
+    @cached_property
+    def said(self) -> list[list[FloatArray]]:
+        """The new prediction of each value held out."""
+        return [
+            [fitted(fold.held_out.p) for fold, fitted in zip(*pair, strict=True)]
+            for pair in zip(self.splits, self.maps, strict=True)
+        ]
+
+    @cached_property
+    def laws(self) -> list[Predictor]:
+        """For each split, the new predictions of all rows."""
+        return [
+            merged(
+                [fold.held_out.map(partial(_given, new)) for fold, new in zip(folds, said, strict=True)],
+                [fold.share for fold in folds],
+                effective_rows(folds),
+            )
+            for folds, said in zip(self.splits, self.said, strict=True)
+        ]
+
+    def against(self, other: Trial, problem: DecisionProblem | None) -> Difference:
+        """The loss minus that of another method: in the problem, or the Brier score."""
+        means, errors = [], []
+        for folds, own, rival in zip(self.splits, self.said, other.said, strict=True):
+            laws = [(fold.held_out, fold.share) for fold in folds]
+            pairs = zip(own, rival, strict=True)
+            found = difference(laws, [gap(a, b, problem) for a, b in pairs], effective_rows(folds))
+            means.append(found.mean)
+            errors.append(found.error)
+        return Difference(float(np.mean(means)), float(np.mean(errors)))
+
+    def harmed(self) -> tuple[str, ...]:
+        """Groups that lose more with this method than with none, by more than chance explains."""
+        names: dict[Hashable, None] = {name: None for fold in self.splits[0] for name in fold.groups}
+        beyond = -float(ndtri(NOT_CHANCE / max(1, len(names))))
+        worse = []
+        for name in names:
+            means, errors = [], []
+            for folds, maps in zip(self.splits, self.maps, strict=True):
+                there = [(fold, fitted) for fold, fitted in zip(folds, maps, strict=True) if name in fold.groups]
+                laws = [fold.groups[name] for fold, _ in there]
+                gaps = [gap(fitted(q.p), q.p, self.problem) for (q, _), (_, fitted) in zip(laws, there, strict=True)]
+                found = difference(laws, gaps, sum(q.effective_rows or 0.0 for q, _ in laws))
+                means.append(found.mean)
+                errors.append(found.error)
+            if np.mean(means) > beyond * np.mean(errors) + 1e-12:
+                worse.append(str(name))
+        return tuple(worse)
+
+    @cached_property
+    def decision_loss(self) -> Difference:
+        """The monotone calibration decision loss, with the standard error of the worst decision maker's loss."""
+        found = [monotone_difference(law) for law in self.laws]
+        return Difference(float(np.mean([one.mean for one in found])), float(np.mean([one.error for one in found])))
+
+    def mean(self, measure: str) -> float:
+        """A score of all rows, over the splits."""
+        return float(np.mean([_SCORES[measure](law) for law in self.laws]))
 
 
-def _trial(method: Method, parts: Sequence[Fold], q: Predictor) -> Trial:
-    fitted = [method.fit(part) for part in parts]
-    said = [one.apply(part.held_out) for one, part in zip(fitted, parts, strict=True)]
-    return Trial(method, said, merged(said, [part.share for part in parts], q.effective_rows), _weakest(fitted))
+def effective_rows(folds: Sequence[Fold]) -> float:
+    """Kish's effective sample size of all rows that are held out."""
+    return float(1 / sum(fold.share**2 / (fold.held_out.effective_rows or 1.0) for fold in folds))
 
 
-def _weakest(fitted: Sequence[FittedMethod]) -> Bound | None:
-    """The guarantee that holds in all folds."""
-    return max((one.guarantee for one in fitted if one.guarantee is not None), key=lambda b: b.value, default=None)
+def tried(
+    splits: Sequence[Sequence[Fold]], problem: DecisionProblem | None, names: Iterable[str] = METHODS
+) -> list[Trial]:
+    """Every method of these on every fold; the first is none."""
+    asked = [METHODS[name] for name in names]
+    methods = [method for method in asked if problem is not None or not method.needs_payoffs]
+    return [
+        Trial(method, splits, [[method.learn(fold.train, problem) for fold in folds] for folds in splits], problem)
+        for method in methods
+    ]
 
 
-def _candidate(
-    trial: Trial, trials: Sequence[Trial], original: Predictor, problem: DecisionProblem | None
-) -> Candidate:
-    rivals = [other for other in trials if other.method.eligible]
-    regret = [_lost(q, [other.said[fold] for other in rivals], problem) for fold, q in enumerate(trial.said)]
-    return Candidate(_result(trial, rivals, original, problem), trial.method.eligible, np.array(regret))
+@final
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The method to recommend, the best one, and which may be recommended."""
+
+    recommended: Trial
+    best: Trial
+    eligible: Sequence[bool]
+    harmed: Sequence[tuple[str, ...]]
 
 
-def _result(
-    trial: Trial, rivals: Sequence[Trial], original: Predictor, problem: DecisionProblem | None
-) -> MethodResult:
-    q = trial.together
-    measured = on_bins(q, bins_for(original))
+def ranked(trials: Sequence[Trial]) -> Ranking:
+    """The method to recommend.
+
+    The best is the one with the least mean loss among those that beat none, harm no group and do not raise the decision
+    loss.  The simplest whose excess over the best is at most its standard error is recommended; none is the simplest.
+
+    Payoffs jump at thresholds, so they are noisy.  Methods whose payoff is within two standard errors of the best are
+    told apart by the Brier score, by the same rule; and a method must beat none by two standard errors in one of both.
+    """
+    none, problem = trials[0], trials[0].problem
+    harmed = [trial.harmed() for trial in trials]
+    lost = [trial.against(none, problem) for trial in trials]
+    sharper = lost if problem is None else [trial.against(none, None) for trial in trials]
+    eligible = [
+        trial is none
+        or (
+            loss.mean < 0
+            and not groups
+            and not _raises_decision_loss(trial, none)
+            and (problem is None or any(one.mean <= -_CLEAR * one.error for one in (loss, other)))
+        )
+        for trial, loss, other, groups in zip(trials, lost, sharper, harmed, strict=True)
+    ]
+    candidates = [trial for trial, good in zip(trials, eligible, strict=True) if good]
+    best = min(candidates, key=lambda trial: lost[trials.index(trial)].mean)
+    if problem is not None:
+        candidates = _within(candidates, best, problem, _CLEAR)
+        sharpest = min(candidates, key=lambda trial: sharper[trials.index(trial)].mean)
+        return Ranking(_within(candidates, sharpest, None)[0], best, eligible, harmed)
+    return Ranking(_within(candidates, best, None)[0], best, eligible, harmed)
+
+
+def results(trials: Sequence[Trial]) -> tuple[tuple[MethodResult, ...], Trial]:
+    """The result of each method, and the method to recommend."""
+    ranking = ranked(trials)
+    found = tuple(
+        _result(trial, trial.against(ranking.best, trial.problem), groups, good)
+        for trial, groups, good in zip(trials, ranking.harmed, ranking.eligible, strict=True)
+    )
+    return found, ranking.recommended
+
+
+def _within(trials: Sequence[Trial], best: Trial, problem: DecisionProblem | None, errors: float = 1.0) -> list[Trial]:
+    """The methods whose loss is within so many standard errors of the best."""
+    excess = [(trial, trial.against(best, problem)) for trial in trials]
+    return [trial for trial, found in excess if found.mean <= errors * found.error]
+
+
+def _raises_decision_loss(trial: Trial, none: Trial) -> bool:
+    """Whether others could gain more by moving thresholds than before, beyond chance; with payoffs it is no matter."""
+    return trial.problem is None and beyond_chance(trial.decision_loss, none.decision_loss)
+
+
+def beyond_chance(one: Difference, other: Difference) -> bool:
+    """Whether one mean is larger than another by more than chance explains."""
+    return one.mean - other.mean > -float(ndtri(NOT_CHANCE)) * sqrt(one.error**2 + other.error**2)
+
+
+def monotone_difference(law: Predictor) -> Difference:
+    """The monotone calibration decision loss, with the standard error of the worst decision maker's loss.  O(n)."""
+    witness = monotone_cdl_witness(law)
+    zero, one = change_of(witness, law.p)
+    moment = float(((law.mass - law.positive) * zero**2 + law.positive * one**2).sum())
+    return Difference(witness.value, sqrt(max(0.0, moment - witness.value**2) / (law.effective_rows or 1)))
+
+
+def _result(trial: Trial, excess: Difference, harmed: tuple[str, ...], eligible: bool) -> MethodResult:
+    problem = trial.problem
     return MethodResult(
         name=trial.method.name,
-        ece=ece(measured),
-        cdl=cdl(measured),
-        smcal=smcal(q),
-        dtc=dtc(q),
-        brier=brier(q),
-        log_loss=log_loss(q),
-        auc=auc(q),
-        value=None if problem is None else problem.value(q),
-        value_lost=_lost(q, [original], problem),
-        regret=_lost(q, [other.together for other in rivals], problem),
-        guarantee=trial.guarantee,
-        needs_outcomes=trial.method.needs_outcomes,
+        excess=excess.mean,
+        standard_error=excess.error,
+        decision_loss=trial.decision_loss.mean,
+        brier=trial.mean("brier"),
+        log_loss=trial.mean("log_loss"),
+        auc=trial.mean("auc") if 0 < trial.laws[0].base_rate < 1 else None,
+        value=None if problem is None else float(np.mean([problem.value(law) for law in trial.laws])),
+        guarantee=None,
+        needs_outcomes=trial.method.name != "none",
+        harmed=harmed,
+        eligible=eligible,
     )
 
 
-def _lost(q: Predictor, references: Sequence[Predictor], problem: DecisionProblem | None) -> float:
-    """What believing q loses against believing the best reference, in the problem or for whoever loses most."""
+_SCORES = {"brier": brier, "log_loss": log_loss, "auc": auc}
+
+
+def _given(new: FloatArray, _: FloatArray) -> FloatArray:
+    return new
+
+
+def gap(own: FloatArray, rival: FloatArray, problem: DecisionProblem | None) -> Losses:
+    """What each value loses more by one prediction than by another: in the problem, or of Brier score."""
     if problem is None:
-        return decision_loss(q, references)
-    best = max(problem.value(reference) for reference in references)
-    return (best - problem.value(q)) / problem.stakes if problem.stakes else 0.0
+        return own**2 - rival**2, (1 - own) ** 2 - (1 - rival) ** 2
+    actions = problem.best_response(rival), problem.best_response(own)
+    less = (problem.payoff[actions[0]] - problem.payoff[actions[1]]) / (problem.stakes or 1.0)
+    return less[:, 0], less[:, 1]
+
+
+def difference(laws: Sequence[tuple[Predictor, float]], gaps: Sequence[Losses], rows: float) -> Difference:
+    """The mean of a function of value and outcome over laws with shares, and its standard error for so many rows."""
+    mean = moment = 0.0
+    for (q, share), (zero, one) in zip(laws, gaps, strict=True):
+        negative = q.mass - q.positive
+        mean += share * float((negative * zero + q.positive * one).sum())
+        moment += share * float((negative * zero**2 + q.positive * one**2).sum())
+    return Difference(mean, sqrt(max(0.0, moment - mean**2) / rows))

@@ -2,6 +2,6 @@
 
 from trustcal.rewriting.files import Rewritten, rewrite
 from trustcal.rewriting.fix import FileFix, Quality, fix_file
-from trustcal.rewriting.frames import perturb_frame
+from trustcal.rewriting.frames import fix_frame, perturb_frame
 
-__all__ = ["FileFix", "Quality", "Rewritten", "fix_file", "perturb_frame", "rewrite"]
+__all__ = ["FileFix", "Quality", "Rewritten", "fix_file", "fix_frame", "perturb_frame", "rewrite"]

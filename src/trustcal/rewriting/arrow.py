@@ -203,10 +203,8 @@ def _layout(kind: str, rows: RowStream, names: Sequence[str]) -> tuple[str, str]
         return query, f"FORMAT csv, HEADER false, DELIMITER '{delimiter}'"
     if rows.whole:  # the text of an object ends with its brace
         key = quoted(f",{json.dumps(names[1], ensure_ascii=False)}:")
-        return (
-            f"SELECT left(c0, -1) || {key} || c1 || '}}' FROM rows",
-            "FORMAT csv, HEADER false, DELIMITER '', QUOTE ''",
-        )
+        query = f"SELECT left(c0, -1) || {key} || c1 || '}}' FROM rows"
+        return query, "FORMAT csv, HEADER false, DELIMITER '', QUOTE ''"
     lower = [name.lower() for name in names]
     for name in names:
         if lower.count(name.lower()) > 1:

@@ -1,4 +1,4 @@
-"""The columns of every engine as numpy arrays, and the draw of noise that all engines run on them."""
+"""The columns of every engine as numpy arrays, and the remedy that all engines run on them."""
 
 from __future__ import annotations
 
@@ -8,32 +8,31 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.noise import Noise
-from trustcal.rows import real_vector
-from trustcal.smoothing.draws import perturb
+from trustcal.remedies import Remedy
+from trustcal.rows import FloatArray
 
-FloatArray = NDArray[np.float64]
 IdArray = NDArray[Any]
 
 
 @final
 @dataclass(frozen=True)
-class Drawing:
-    """Draws of noise by (seed, row id, prediction) for batches of rows, with the names of the columns for messages.
+class Treatment:
+    """A remedy for batches of rows, with the names of the columns for messages.
 
     >>> from trustcal.noise import UniformNoise
-    >>> drawing = Drawing(UniformNoise(0.1), 1, "p", "id")
-    >>> drawing(np.array([0.2, 0.7]), np.array([17, 4])).round(3)
-    array([0.296, 0.755])
+    >>> from trustcal.remedies import noise_remedy
+    >>> treatment = Treatment(noise_remedy(UniformNoise(0.1), 1), "p", "id")
+    >>> treatment(np.array([0.2, 0.7]), np.array([17, 4])).round(3)
+    array([0.2  , 0.748])
     """
 
-    noise: Noise
-    seed: int
+    remedy: Remedy
     prediction: str
     row_id: str | None
+    """The column of row ids; for a remedy that was learned by group, the column of groups."""
 
     def __call__(self, prediction: FloatArray, ids: IdArray) -> FloatArray:
-        """One draw per row.  O(n)."""
+        """One new prediction per row.  O(n)."""
         bad = ~((prediction >= 0) & (prediction <= 1))
         if bad.any():
             first = int(np.argmax(bad))
@@ -44,16 +43,16 @@ class Drawing:
                 f"column {self.prediction!r} must hold probabilities in [0, 1]: {int(bad.sum())} of the {len(bad)} "
                 f"rows looked at break this, the first is {where}, which {found}. {REMEDY}"
             )
-        return perturb(prediction, self.noise, ids=ids, seed=self.seed)
+        return self.remedy.apply_to_rows(prediction, ids)
 
 
-def new_column(prediction: str, into: object) -> str:
-    """The name of the column of draws: `into`, or the prediction's name with _safe.
+def new_column(prediction: str, into: object, suffix: str = "_noised") -> str:
+    """The name of the new column: `into`, or the prediction's name with a suffix.
 
-    >>> new_column("p", None), new_column("p", "safe")
-    ('p_safe', 'safe')
+    >>> new_column("p", None), new_column("p", "q")
+    ('p_noised', 'q')
     """
-    name = f"{prediction}_safe" if into is None else into
+    name = f"{prediction}{suffix}" if into is None else into
     if not isinstance(name, str) or not name:
         raise ValueError(f"into must be the name of a new column, not {into!r}.")
     return name
@@ -73,9 +72,20 @@ def no_ids(name: str, kind: object) -> ValueError:
     return ValueError(f"column {name!r} must hold row ids, integers or text, but its type is {kind}. Convert it.")
 
 
-def pandas_numbers(column: Any, name: str) -> FloatArray:
-    """A pandas column as float64, with NaN for missing values."""
-    return real_vector(column, f"column {name!r}")
+def sql_type(kind: str, name: str, numbers: bool) -> str:
+    """The type that a DuckDB column is cast to."""
+    if numbers:
+        if kind in ("DOUBLE", "FLOAT", "BOOLEAN", *_INTEGERS) or kind.startswith("DECIMAL"):
+            return "DOUBLE"
+        raise no_numbers(name, kind)
+    if kind in _INTEGERS:
+        return "UBIGINT" if kind == "UBIGINT" else "BIGINT"
+    if kind == "VARCHAR" or kind.startswith("ENUM"):
+        return "VARCHAR"
+    raise no_ids(name, kind)
+
+
+_INTEGERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
 
 
 def pandas_ids(column: Any, name: str) -> IdArray:
@@ -132,7 +142,6 @@ def arrow_ids(column: Any, name: str) -> IdArray:
 
 
 def _integers_or_text(ids: IdArray, name: str) -> IdArray:
-    """Validate row ids: integers or strings."""
     if ids.dtype.kind in "iu":
         return ids
     for value in ids.tolist():

@@ -73,7 +73,7 @@ def rewrite(
     draw : callable
         Maps an array of predictions and one of row ids to an array of new predictions, batch by batch, in order.
     into : str, optional
-        The name of the new column.  Default: the prediction's name with `_safe`.
+        The name of the new column.  Default: the prediction's name with `_noised`.
     row_id : str, optional
         The column of row ids, integers or text.  In a CSV, an id written as an integer is one.  Default: the positions
         of the rows, from 0.
@@ -103,7 +103,7 @@ def rewrite(
     ...     _ = file.write_text("p,y\\n0.25,1\\n0.5,0\\n")
     ...     done = rewrite(file, file, prediction="p", draw=lambda q, ids: perturb(q, noise, ids=ids, seed=1).round(2))
     ...     file.read_text()
-    'p,p_safe,y\\n0.25,0.32,1\\n0.5,0.47,0\\n'
+    'p,p_noised,y\\n0.25,0.17,1\\n0.5,0.48,0\\n'
 
     Notes
     -----
@@ -127,14 +127,7 @@ class _Copying:
     """Rows on their way from one file to another.  After the first bad prediction, bad rows are only counted."""
 
     def __init__(
-        self,
-        file: Path,
-        kind: str,
-        roles: Roles,
-        rows: RowStream,
-        draw: Draw,
-        progress: Progress | None,
-        cursor: Any,
+        self, file: Path, kind: str, roles: Roles, rows: RowStream, draw: Draw, progress: Progress | None, cursor: Any
     ) -> None:
         self.file, self.kind, self.roles, self.stream = file, kind, roles, rows
         self.draw, self.progress, self.cursor = draw, progress, cursor

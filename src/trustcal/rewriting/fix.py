@@ -1,27 +1,28 @@
-"""fix_file: noise added to the predictions in a file, with its guarantee and what it reached."""
+"""fix_file: a remedy applied to the predictions in a file, with what is guaranteed and what it reached."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import final
+from typing import Any, final
 
-import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.cells import cells_for
-from trustcal.guarantees import NoiseChoice, noise_of_kind
+from trustcal.guarantees import Bound, NoiseChoice, noise_of_kind
 from trustcal.measures.decision import cdl, ece
 from trustcal.measures.pooling import pooled
 from trustcal.measures.scores import auc, brier
 from trustcal.measures.transport import dtc_witness
-from trustcal.noise import Noise, Target
+from trustcal.noise import Target
 from trustcal.predictor import Predictor
 from trustcal.reading import count_rows, read
 from trustcal.reading.faults import FaultError
-from trustcal.rewriting.files import Progress, rewrite
-from trustcal.smoothing import OnlineSmoother, perturb, smooth
+from trustcal.remedies import Remedy, noise_remedy
+from trustcal.rewriting.engine_columns import new_column
+from trustcal.rewriting.files import Draw, Progress, rewrite
+from trustcal.rows import FloatArray
+from trustcal.smoothing import OnlineSmoother, smooth
 from trustcal.smoothing.draws import seed_from
 
 
@@ -45,21 +46,49 @@ class FileFix:
     """What `fix_file` did to a file, what is guaranteed, and what was reached."""
 
     rows: int
-    eps: float
+    column: str
+    """The name of the new column."""
+    written: bool
+    """Whether a file was written; not if the advice is to do nothing."""
+    remedy: Remedy | None
+    """What was applied; None for the online algorithm, whose draws depend on the order of the rows."""
+    choice: NoiseChoice | None = None
+    """For noise: the noise, its guarantee, and a lower bound on every guarantee."""
+    eps: float | None = None
     """The distance to calibration that the noise was chosen for."""
-    eps_measured: bool
+    eps_measured: bool = False
     """Whether eps was measured on the rows of the file; otherwise it was given."""
-    choice: NoiseChoice
-    """The noise, its guarantee, and a lower bound on every guarantee."""
-    seed: int
-    cells: int | None
-    """Online: the number of intervals of equal length; a prediction is rounded down to the left end of its interval."""
+    seed: int | None = None
+    cells: int | None = None
+    """Online: the number of intervals of equal length; a prediction becomes the middle of its interval."""
     before: Quality | None = None
     expected_ece: float | None = None
     expected_cdl: float | None = None
-    """ECE and CDL of the exact distribution after noise, over all draws."""
+    """ECE and CDL of the exact distribution after noise, over all draws; None for other remedies."""
     after: Quality | None = None
     """The quality of the column that was written.  This and the three above are None without outcomes."""
+
+    @property
+    def advice(self) -> str:
+        """What to think of it: whether noise is worth it, or what the remedy does."""
+        if self.choice is None:
+            return "Do nothing: that is the remedy, and no file is written." if not self.written else str(self.remedy)
+        guarantee = self.choice.guarantee
+        if guarantee.vacuous:
+            return "The guarantee is vacuous at this distance to calibration. Recalibrate with outcomes instead."
+        if self.before is None:
+            return "If outcomes are available, use them first: recalibration usually costs less than noise."
+        now = _now(guarantee, self.before)
+        if not self.written:
+            return (
+                f"Do nothing: acting on the predictions as they are loses {now:.4g}, no more than the "
+                f"{guarantee.value:.4g} that noise guarantees. No file is written."
+            )
+        return (
+            f"The guarantee, {guarantee.value:.4g}, is below the current loss, {now:.4g}. With outcomes available, "
+            "recalibration usually does better still; noise is for predictions whose outcomes are not available, or "
+            "are chosen by an adversary."
+        )
 
 
 def fix_file(
@@ -67,6 +96,7 @@ def fix_file(
     target_file: str | Path,
     *,
     prediction: str,
+    remedy: Remedy | None = None,
     outcome: str | None = None,
     eps: float | None = None,
     noise: str = "best",
@@ -74,13 +104,14 @@ def fix_file(
     online: bool = False,
     seed: int | None = None,
     row_id: str | None = None,
+    by: str | None = None,
     into: str | None = None,
     progress: Progress | None = None,
 ) -> FileFix:
-    """Copy a file of predictions with a column of noisy ones that are safe to act on (Sections 3 and 4).
+    """Copy a file with a column of predictions after a remedy: one that was learned, or noise (Sections 3 and 4).
 
-    This is the command `trustcal fix`.  The other columns keep their values and rows their order, as `rewrite` says;
-    the target is written whole or not at all.
+    The other columns keep their values and rows their order, as `rewrite` says; the target is written whole or not at
+    all, and not if the advice is to do nothing.
 
     Parameters
     ----------
@@ -88,10 +119,12 @@ def fix_file(
         The file to read and the file to write: CSV, TSV, JSON lines or Parquet.  They may be the same.
     prediction : str
         The column of predictions in [0, 1].
+    remedy : Remedy, optional
+        What to apply.  Default: noise for the distance eps.
     outcome : str, optional
-        The column of outcomes.  They are used to measure; the noise does not depend on them.
+        The column of outcomes, to measure both columns.
     eps : float, optional
-        The distance to calibration, in (0, 1].  Default: measured on the rows of the file, which needs outcomes.
+        For noise: the distance to calibration, in (0, 1].  Default: measured on the rows, which needs outcomes.
     noise : str
         A kind of `guarantees.noise_kinds()`: "best" is the one with the smallest guarantee, "paper" the paper's choice.
     target : {"cdl", "ece", "decision_loss"}
@@ -99,29 +132,35 @@ def fix_file(
     online : bool
         Use the online algorithm, which draws in the order of the rows and rounds to a grid.
     seed : int, optional
-        The same seed gives the same file.  Default: a fresh seed, which is reported.
+        For noise: the same seed gives the same file.  Default: a fresh seed, which is reported.
     row_id : str, optional
         A column of integers or text: a row with the same id and prediction gets the same noise in every file.
         Default: the position of the row.
+    by : str, optional
+        For a remedy that was learned by group, the column of groups, integers or text.  Default: the name of the column
+        from which it was learned.
     into : str, optional
-        The name of the new column.  Default: the prediction's name with `_safe`.
+        The name of the new column.  Default: the prediction's name with `_recalibrated` or `_noised`.
     progress : callable, optional
         Called with the number of rows done and the (estimated) number of all rows.
 
     Returns
     -------
     FileFix
-        The noise with its guarantee, which holds in expectation over the noise, and the quality before and after.
+        The remedy, the guarantee of noise, which holds in expectation, and the quality before and after.
 
     Examples
     --------
     >>> import tempfile
     >>> from importlib.resources import files
+    >>> from trustcal.remedies import fit
     >>> census = files("trustcal") / "examples" / "census_income.csv"
+    >>> columns = {"prediction": "prediction", "outcome": "outcome"}
+    >>> platt = fit("Platt", read(census, **columns))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     fix = fix_file(census, Path(folder) / "safe.csv", prediction="prediction", outcome="outcome", seed=1)
-    >>> fix.choice.noise, round(fix.before.cdl, 3), round(fix.expected_cdl, 3), round(fix.choice.guarantee.value, 3)
-    (UniformNoise(width=0.564...), 0.051, 0.065, 0.282)
+    ...     fix = fix_file(census, Path(folder) / "out.csv", remedy=platt, **columns)
+    >>> fix.column, round(fix.before.brier, 4), round(fix.after.brier, 4)
+    ('prediction_recalibrated', 0.1424, 0.1157)
 
     Notes
     -----
@@ -130,7 +169,44 @@ def fix_file(
     """
     if online and row_id is not None:
         raise ValueError("the online algorithm draws in the order of rows: leave out row_id (--id).")
+    if remedy is not None and (eps is not None or online):
+        raise ValueError("give a remedy, or eps for noise, but not both.")
     q = None if outcome is None else _measured(source, prediction, outcome)
+    before = None if q is None else _quality(q)
+    if remedy is not None:
+        fix = FileFix(0, new_column(prediction, into, remedy.suffix), remedy.method != "none", remedy, before=before)
+        draw: Draw = remedy.apply_to_rows
+        row_id = remedy.group_column(by) or row_id
+    else:
+        fix, draw = _noise(source, q, before, eps, noise, target, online, seed, new_column(prediction, into))
+    if not fix.written:
+        return fix
+    done = rewrite(
+        source,
+        target_file,
+        prediction=prediction,
+        draw=draw,
+        into=fix.column,
+        row_id=row_id,
+        outcome=outcome,
+        progress=progress,
+    )
+    after = None if done.predictor is None else _quality(done.predictor)
+    return replace(fix, rows=done.rows, after=after)
+
+
+def _noise(
+    source: str | Path,
+    q: Predictor | None,
+    before: Quality | None,
+    eps: float | None,
+    kind: str,
+    target: Target,
+    online: bool,
+    seed: int | None,
+    column: str,
+) -> tuple[FileFix, Draw]:
+    """The noise for a file, as if it were written, and how to draw it."""
     if eps is not None:
         distance = eps
     elif q is not None:
@@ -140,30 +216,27 @@ def fix_file(
             "without outcomes the distance to calibration cannot be measured: name the column of outcomes, or give eps."
         )
     horizon = None if not online else count_rows(source) if q is None else q.rows
-    choice = noise_of_kind(noise, distance, target, horizon)
+    choice = noise_of_kind(kind, distance, target, horizon)
     secret = seed_from(seed)
-    cells = None if horizon is None or choice.noise.grid_size() is not None else cells_for(horizon)
-    if online:
-        draw = partial(_next_rounds, OnlineSmoother(choice.noise, cells=cells, rng=secret))
+    cells = choice.cells
+    remedy = None if online else noise_remedy(choice.noise, secret, choice.guarantee, distance)
+    draw: Draw
+    if remedy is None:
+        draw = partial(_next_rounds, OnlineSmoother(choice.noise, cells=cells, end=choice.end, rng=secret))
     else:
-        draw = partial(_drawn, choice.noise, secret)
-    done = rewrite(
-        source,
-        target_file,
-        prediction=prediction,
-        draw=draw,
-        into=into,
-        row_id=row_id,
-        outcome=outcome,
-        progress=progress,
-    )
-    fix = FileFix(done.rows, distance, eps is None, choice, secret, cells)
-    if q is None or done.predictor is None:
-        return fix
-    law = smooth(q, choice.noise) if cells is None else smooth(q, choice.noise, cells)
-    return replace(
-        fix, before=_quality(q), expected_ece=ece(law), expected_cdl=cdl(law), after=_quality(done.predictor)
-    )
+        draw = remedy.apply_to_rows
+    worth = before is None or _now(choice.guarantee, before) > choice.guarantee.value
+    rows = 0 if q is None or q.rows is None else q.rows
+    fix = FileFix(rows, column, worth, remedy, choice, distance, eps is None, secret, cells, before)
+    if q is None:
+        return fix, draw
+    law = smooth(q, choice.noise) if cells is None else smooth(q, choice.noise, cells, choice.end)
+    return replace(fix, expected_ece=ece(law), expected_cdl=cdl(law)), draw
+
+
+def _now(guarantee: Bound, before: Quality) -> float:
+    """What the guarantee bounds, of the predictions as they are."""
+    return before.ece if guarantee.quantity == "ECE" else before.cdl
 
 
 def _measured(source: str | Path, prediction: str, outcome: str) -> Predictor:
@@ -185,11 +258,7 @@ def _measured_distance(q: Predictor) -> float:
     return min(1.0, distance)
 
 
-def _drawn(noise: Noise, seed: int, q: NDArray[np.float64], ids: NDArray[np.generic]) -> NDArray[np.float64]:
-    return perturb(q, noise, ids=ids, seed=seed)
-
-
-def _next_rounds(smoother: OnlineSmoother, q: NDArray[np.float64], _: NDArray[np.generic]) -> NDArray[np.float64]:
+def _next_rounds(smoother: OnlineSmoother, q: FloatArray, _: NDArray[Any]) -> FloatArray:
     return smoother.transform_many(q)
 
 

@@ -1,0 +1,240 @@
+"""`compare`: models on the same rows, with intervals from rows drawn again for all of them together.
+
+Threshold losses decide who is better for whom.  With D(θ) the loss of one model minus that of another at threshold θ,
+every decision maker's difference is a mixture of D, and the most that anyone can lose is 2·cav D⁺(1/2), the
+`decision_loss`.  It moves by at most twice as much as D does anywhere, so a band for D gives its interval.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from trustcal.checking import checked_count, generator, refuse_other
+from trustcal.comparing.numbers import ModelComparison, ModelPair, ModelScores, PairedDifference, Range
+from trustcal.decisions import DecisionProblem
+from trustcal.measures.corp import corp, murphy
+from trustcal.measures.decision import decision_loss
+from trustcal.measures.monotone import monotone_cdl
+from trustcal.measures.scores import auc, brier, log_loss
+from trustcal.predictor import Predictor
+from trustcal.reading import payoff_problem
+from trustcal.rows import checked_rows
+
+FloatArray = NDArray[np.float64]
+
+DRAWS: Final = 400
+LEVEL: Final = 0.95
+_THRESHOLDS: Final = 2**11
+"""The band is taken over at most this many thresholds, equally spaced among the predictions of all models."""
+_ROUNDING: Final = 1e-12
+
+
+def compare(
+    models: Mapping[str, ArrayLike],
+    y_true: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    payoff: DecisionProblem | str | os.PathLike[str] | None = None,
+    draws: int = DRAWS,
+    rng: np.random.Generator | int = 0,
+) -> ModelComparison:
+    """Compare models on the same rows: who is better for whom, and whether that is chance.
+
+    At each threshold θ a decision maker acts above θ; a false alarm costs θ and a miss 1 − θ.  A model whose loss is
+    nowhere higher than another's is at least as good for every decision maker (it dominates).  Otherwise the decision
+    loss each way says how much the wrong choice can cost anyone.  Rows are drawn again with replacement, the same ones
+    for all models: intervals are of paired differences.  Those of threshold losses and decision losses hold for all
+    thresholds and pairs at once.
+
+    Parameters
+    ----------
+    models : predicted probabilities by the name of the model, at least two.
+    y_true : the outcomes, in the same order.
+    sample_weight : weights of the rows.
+    payoff : the user's decision problem, or a CSV file with the header action,0,1.
+    draws : how often rows are drawn again.
+    rng : a numpy Generator or a seed.
+
+    Returns
+    -------
+    ModelComparison : scores of each model, the best one beside each other one, and the answer in words.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan and Krüger (2016), Of quantiles and expectiles.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(3000)
+    >>> found = compare({"sharp": truth, "dull": 0.5 + 0.2 * (truth - 0.5)}, rng.random(3000) < truth)
+    >>> found.best, found.pairs[0].loss_second.lower > 0, found.pairs[0].second_better
+    ('sharp', True, ())
+
+    O((draws + log n)·n) for each model.
+    """
+    refuse_other("models", models, Mapping, "a dict of predictions by the name of the model")
+    if len(models) < 2:
+        raise ValueError(f"a comparison needs at least two models, but there are {len(models)}.")
+    checked_count("draws", draws, most=10**7)
+    problem, random = payoff_problem(payoff), generator(rng)
+    names = [str(name) for name in models]
+    rows = [
+        checked_rows(y_true, p, sample_weight, ("y_true", f"models[{name!r}]", "sample_weight"))
+        for name, p in models.items()
+    ]
+    y, _, w = rows[0]
+    weight = np.ones(len(y)) if w is None else w
+    laws = dict(zip(names, (Predictor.from_samples(y_true, p, sample_weight) for p in models.values()), strict=True))
+    scores = tuple(_scores(name, law, problem) for name, law in laws.items())
+    best = min(range(len(names)), key=lambda i: (_criterion(scores[i]), i))
+    others = [i for i in range(len(names)) if i != best]
+    theta = _thresholds(laws)
+    drawn = _drawn([p for _, p, _ in rows], y.astype(np.float64), weight / weight.sum(), theta, problem, draws, random)
+    width = float(np.quantile(np.abs(drawn.spread(best, others)).max(axis=(1, 2)), LEVEL))
+    pairs = tuple(_pair(names, scores, laws, drawn, best, other, theta, width) for other in others)
+    return ModelComparison(
+        rows=len(y), base_rate=laws[names[0]].base_rate, models=scores, best=names[best], pairs=pairs,
+        half_width=width, confidence=LEVEL, draws=draws, laws=laws,
+    )  # fmt: skip
+
+
+def _scores(name: str, law: Predictor, problem: DecisionProblem | None) -> ModelScores:
+    return ModelScores(
+        name=name,
+        brier=brier(law),
+        split=corp(law),
+        log_loss=log_loss(law),
+        auc=auc(law) if 0 < law.base_rate < 1 else None,
+        decision_loss=monotone_cdl(law),
+        value=None if problem is None else problem.value(law),
+    )
+
+
+def _criterion(scores: ModelScores) -> float:
+    return scores.brier if scores.value is None else -scores.value
+
+
+def _thresholds(laws: Mapping[str, Predictor]) -> FloatArray:
+    """Where threshold losses bend or jump: the predictions of all models, each also from below; thinned if many."""
+    p = np.unique(np.concatenate([law.p for law in laws.values()]))
+    if len(p) > _THRESHOLDS:
+        p = p[np.linspace(0, len(p) - 1, _THRESHOLDS).round().astype(np.intp)]
+    return np.unique(np.concatenate([[0.0, 1.0], p, np.nextafter(p, 0)]))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Threshold losses and means of every model: of the rows, and of rows drawn again."""
+
+    loss: FloatArray
+    """loss[0, model, threshold] of the rows, loss[1 + draw, …] of the draws."""
+    brier: FloatArray
+    """brier[0, model] and so on."""
+    value: FloatArray | None
+
+    def spread(self, best: int, others: list[int]) -> FloatArray:
+        """How far the difference of threshold losses strays from that of the rows: [draw, other, threshold]."""
+        difference = self.loss[:, [best]] - self.loss[:, others]
+        return np.asarray(difference[1:] - difference[0])
+
+
+def _drawn(
+    predictions: list[FloatArray],
+    y: FloatArray,
+    weight: FloatArray,
+    theta: FloatArray,
+    problem: DecisionProblem | None,
+    draws: int,
+    rng: np.random.Generator,
+) -> _Drawn:
+    """The rows, then rows drawn again: every model is measured on the same ones.  O(draws · n) for each model."""
+    n = len(y)
+    orders = [np.argsort(p, kind="stable") for p in predictions]
+    firsts = [np.searchsorted(p[order], theta, side="right") for p, order in zip(predictions, orders, strict=True)]
+    squares = np.stack([(p - y) ** 2 for p in predictions])
+    pays = None if problem is None else np.stack([problem.score(p, y) for p in predictions])
+    loss, brier, value = np.empty((1 + draws, len(predictions), len(theta))), [], []
+    for draw in range(1 + draws):
+        w = weight
+        if draw:
+            w = weight * np.bincount(rng.integers(n, size=n), minlength=n)
+            w = w / w.sum()
+        positive = w * y
+        for i, (order, first) in enumerate(zip(orders, firsts, strict=True)):
+            below, ones = (np.append(0.0, np.cumsum(part[order]))[first] for part in (w, positive))
+            alarms = (w.sum() - below) - (positive.sum() - ones)
+            loss[draw, i] = theta * alarms + (1 - theta) * ones
+        brier.append(squares @ w)
+        value += [] if pays is None else [pays @ w]
+    return _Drawn(loss, np.array(brier), None if pays is None else np.array(value))
+
+
+def _pair(
+    names: list[str],
+    scores: tuple[ModelScores, ...],
+    laws: Mapping[str, Predictor],
+    drawn: _Drawn,
+    one: int,
+    two: int,
+    theta: FloatArray,
+    width: float,
+) -> ModelPair:
+    first, second = names[one], names[two]
+    gap = drawn.loss[0, one] - drawn.loss[0, two]
+    return ModelPair(
+        first=first,
+        second=second,
+        brier=_difference(scores[one].brier - scores[two].brier, drawn.brier[1:, one] - drawn.brier[1:, two]),
+        value=_earned(scores, drawn, one, two),
+        loss_first=_within(decision_loss(laws[first], laws[second]), width),
+        loss_second=_within(decision_loss(laws[second], laws[first]), width),
+        dominates=_dominant(laws[first], laws[second], first, second),
+        first_better=_runs(theta, -gap, width),
+        second_better=_runs(theta, gap, width),
+    )
+
+
+def _earned(scores: tuple[ModelScores, ...], drawn: _Drawn, one: int, two: int) -> PairedDifference | None:
+    mine, other = scores[one].value, scores[two].value
+    if mine is None or other is None or drawn.value is None:
+        return None
+    return _difference(mine - other, drawn.value[1:, one] - drawn.value[1:, two])
+
+
+def _difference(value: float, again: FloatArray) -> PairedDifference:
+    """A mean difference with the interval of its quantiles over rows drawn again."""
+    lower, upper = np.quantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return PairedDifference(float(value), min(float(value), float(lower)), max(float(value), float(upper)))
+
+
+def _within(value: float, width: float) -> PairedDifference:
+    """A decision loss: it is 2·cav D⁺(1/2), so it moves by at most twice as much as D does anywhere."""
+    return PairedDifference(value, max(0.0, value - 2 * width), min(1.0, value + 2 * width))
+
+
+def _dominant(one: Predictor, two: Predictor, first: str, second: str) -> str | None:
+    """The model whose loss is nowhere higher, at all thresholds where either bends or jumps."""
+    p = np.union1d(one.p, two.p)
+    theta = np.unique(np.concatenate([p, np.nextafter(p, 0)]))
+    gap = murphy(one, theta).predictions - murphy(two, theta).predictions
+    low, high = bool((gap < -_ROUNDING).any()), bool((gap > _ROUNDING).any())
+    return None if low == high else first if low else second
+
+
+def _runs(theta: FloatArray, gain: FloatArray, width: float) -> tuple[Range, ...]:
+    """The ranges of thresholds in which there is a gain, each from its first to its last clear one."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], gain > 0, [False]]).astype(np.int8)))
+    found = []
+    for a, b in zip(edges[::2], edges[1::2], strict=True):
+        clear = a + np.flatnonzero(gain[a:b] > width)
+        if len(clear):
+            found.append((float(theta[clear[0]]), float(theta[clear[-1]])))
+    return tuple(found)
