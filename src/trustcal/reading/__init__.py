@@ -1,21 +1,25 @@
 """Files, frames and engines to predictors; payoff tables to decision problems."""
 
+from trustcal.reading.classes import ClassProvenance, read_classes
 from trustcal.reading.evidence import Evidence, evidence
-from trustcal.reading.payoffs import payoff_problem, read_payoff
+from trustcal.reading.payoffs import outcome_problem, payoff_problem, read_payoff
 from trustcal.reading.provenance import Provenance
-from trustcal.reading.replay import count_rows, rows_in_order, weighted_rows
+from trustcal.reading.replay import count_rows, replayed_rows, rows_in_order
 from trustcal.reading.sources import Reading, read, reading
 
 __all__ = [
+    "ClassProvenance",
     "Evidence",
     "Provenance",
     "Reading",
     "count_rows",
     "evidence",
+    "outcome_problem",
     "payoff_problem",
     "read",
+    "read_classes",
     "read_payoff",
     "reading",
+    "replayed_rows",
     "rows_in_order",
-    "weighted_rows",
 ]

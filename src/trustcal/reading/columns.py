@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import final
 
+from trustcal.formats import listed
+
 PREDICTIONS = ("prediction", "predicted", "probability", "prob", "score", "y_prob", "p")
 """Column names from which the prediction is inferred; capitals matter."""
 OUTCOMES = ("outcome", "label", "target", "y_true", "y")
@@ -23,17 +25,19 @@ class Columns:
     weight: str | None = None
     by: tuple[str, ...] = ()
     inferred: tuple[str, ...] = ()
+    cluster: str | None = None
 
     @property
     def roles(self) -> tuple[tuple[str, str], ...]:
         """Each role with its column."""
         weight = () if self.weight is None else (("weight", self.weight),)
         groups = tuple(("group", name) for name in self.by)
-        return ("prediction", self.prediction), ("outcome", self.outcome), *weight, *groups
+        cluster = () if self.cluster is None else (("cluster", self.cluster),)
+        return ("prediction", self.prediction), ("outcome", self.outcome), *weight, *groups, *cluster
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them: prediction, outcome, the weight if there is one, and what groups are made by."""
+        """All of them: prediction, outcome, the weight if there is one, what groups are made by, and the cluster."""
         return tuple(name for _, name in self.roles)
 
 
@@ -46,18 +50,19 @@ def chosen_columns(
     outcome: str | None = None,
     weight: str | None = None,
     by: tuple[str, ...] = (),
+    cluster: str | None = None,
 ) -> Columns:
     """The columns asked for, or those with obvious names; weights and groups, and keys of folders, are never inferred.
 
     >>> chosen_columns(["id", "prob", "y"], "a.csv")
-    Columns(prediction='prob', outcome='y', weight=None, by=(), inferred=('prediction', 'outcome'))
+    Columns(prediction='prob', outcome='y', weight=None, by=(), inferred=('prediction', 'outcome'), cluster=None)
     """
     inferred = tuple(role for role, name in (("prediction", prediction), ("outcome", outcome)) if name is None)
     if prediction is None:
         prediction = _obvious("prediction", PREDICTIONS, names, title)
     if outcome is None:
         outcome = _obvious("outcome", OUTCOMES, names, title)
-    columns = Columns(prediction, outcome, weight, by, inferred)
+    columns = Columns(prediction, outcome, weight, by, inferred, cluster)
     for name in columns.names:
         place_of(name, [*names, *folders], title)
     if prediction == outcome:
@@ -73,6 +78,12 @@ def place_of(name: str, names: Sequence[str], title: str) -> int:
     if len(found) > 1:
         raise ValueError(f"{title} has {len(found)} columns called {name!r}: rename all but one.")
     if not found:
+        spaced = [other for other in names if str(other).strip() == str(name).strip()]
+        if spaced:
+            raise ValueError(
+                f"{title} has no column {name!r}, but one with other spaces, {spaced[0]!r}: remove them from the first "
+                "line of the file, or name it with them."
+            )
         lower = {str(other).lower(): str(other) for other in names}
         close = difflib.get_close_matches(str(name).lower(), list(lower), n=1)
         hint = f" Did you mean {lower[close[0]]!r}?" if close else ""
@@ -83,13 +94,12 @@ def place_of(name: str, names: Sequence[str], title: str) -> int:
 def _obvious(role: str, known: Sequence[str], names: Sequence[str], title: str) -> str:
     found = [name for name in names if name in known]
     if len(found) != 1:
-        what = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {_listed(known)}"
+        what = f"{' and '.join(map(repr, found))} could both be it" if found else f"none is called {listed(known)}"
+        spaced = [name for name in names if name.strip() in known]
+        if not found and spaced:
+            what = f"{spaced[0]!r} has spaces around its name; remove them from the first line of the file"
         raise ValueError(
             f"{title}: say which column is the {role}, by {role}='…' (--{role}): {what}. "
             f"The columns are: {', '.join(map(str, names))}."
         )
     return found[0]
-
-
-def _listed(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"

@@ -6,20 +6,24 @@ them up by prediction.  Rows at fault are streamed out and classified here in ei
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.reading.causes import likely_cause
 from trustcal.reading.expressions import Rows, group_type, rows_of
 from trustcal.reading.faults import Faults, refusal, swapped
 from trustcal.reading.files import Table, literal, quoted
 from trustcal.reading.outcomes import refuse_third_label
 from trustcal.reading.request import Counted, Group, Request, by_group, refuse_many_groups
+from trustcal.reading.streams import packing
 from trustcal.rows import FloatArray, fault_masks, looks_swapped
 from trustcal.tally import Tally
 from trustcal.tally.tally import DEFAULT, too_many
@@ -43,12 +47,8 @@ def connected() -> Iterator[duckdb.DuckDBPyConnection]:
     import duckdb
 
     with tempfile.TemporaryDirectory() as folder:
-        config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": "1GB",
-            "temp_directory": folder,
-            "threads": str(THREADS),
-        }
-        with duckdb.connect(config=config) as connection:
+        limits = {"memory_limit": "1GB", "temp_directory": folder, "threads": str(THREADS)}
+        with duckdb.connect(config={**limits}) as connection:
             yield connection
 
 
@@ -60,7 +60,10 @@ def counted_by_duckdb(table: Table, run: Run, request: Request) -> Counted:
     thread the same at every run, and to the last digits those of `Predictor.from_samples`.
     """
     rows = rows_of(table, request)
-    _refuse_third_label(table, run, request, rows)
+    if request.positive is not None:
+        ends = ", ".join(f"{end}(label) FILTER (y = 0)" for end in ("min", "max"))
+        others = set(run(f"SELECT {ends} FROM ({rows.every})").fetchall()[0])
+        refuse_third_label(others - {None}, request.positive, request.columns.outcome, table.title)
     if request.plain:
         tally = Tally(request.resolution)
         if _stream(run, rows.plain, tally) and tally.rows:
@@ -85,7 +88,7 @@ def arrow_reader(run: Run, sql: str, rows: int = BATCH) -> Any:
     return found.to_arrow_reader(rows) if hasattr(found, "to_arrow_reader") else found.fetch_record_batch(rows)
 
 
-def _array(column: Any) -> NDArray[Any]:
+def as_numpy(column: Any) -> NDArray[Any]:
     """An Arrow column without nulls.  Arrow's own to_numpy imports pandas if installed, and then loses a Ctrl-C."""
     return cast("Callable[[Any], NDArray[Any]]", np.from_dlpack)(column)
 
@@ -95,7 +98,7 @@ def _stream(run: Run, sql: str, tally: Tally) -> bool:
     for batch in arrow_reader(run, f"SELECT p, CAST(y AS UTINYINT) AS y FROM ({sql})"):
         if any(column.null_count for column in batch.columns):
             return False
-        if not tally.add(*map(_array, batch.columns)):
+        if not tally.add(*map(as_numpy, batch.columns)):
             return False
     return True
 
@@ -105,7 +108,7 @@ def _set_aside(table: Table, run: Run, request: Request, rows: Rows) -> tuple[in
     number, faults = 0, Faults()
     ends: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     for batch in arrow_reader(run, rows.aside):
-        p, y, lack, weight = map(_array, batch.columns)
+        p, y, lack, weight = map(as_numpy, batch.columns)
         number += len(p)
         found, _ = Faults.counted(fault_masks(p, y, missing=lack == 1, text=lack == 2, weight=weight == 1))
         faults += found
@@ -119,7 +122,10 @@ def _set_aside(table: Table, run: Run, request: Request, rows: Rows) -> tuple[in
                 raise swapped(table.title, request.columns)
     if faults.total and not request.drop_invalid:
         total = int(run(f"SELECT count(*) FROM {table.sql}").fetchall()[0][0])
-        raise refusal(table.title, total, faults, _first_at_fault(table, run, request, rows))
+        first, texts = _first_at_fault(table, run, request, rows)
+        p, y = (np.concatenate([np.empty(0), *kept]) for kept in ends)
+        cause = likely_cause(faults, p, y, texts)
+        raise refusal(table.title, total, faults, first, cause)
     return number, faults
 
 
@@ -154,11 +160,11 @@ def _grouped(
     tallies: dict[Group, Tally] = {}
     distinct = 0
     for batch in arrow_reader(run, sql):
-        found = {name: _array(batch.column(name)) for name in ("p", *fields)}
+        found = {name: as_numpy(batch.column(name)) for name in ("p", *fields)}
         distinct += len(found["p"])
         if resolution is None and too_many(distinct):
             return _grouped(table, run, request, rows, by, DEFAULT)
-        groups, code = _codes([batch.column(name) for name in names], len(found["p"]))
+        groups, code = group_codes([batch.column(name) for name in names], len(found["p"]))
         order = np.argsort(code, kind="stable")
         for here in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
             part = {name: values[here] for name, values in found.items()}
@@ -167,22 +173,22 @@ def _grouped(
             count = int(part["n"].sum())
             tally.add_counts(part["p"], weight, part["one"], count, part.get("squares"), part.get("moved"))
         refuse_many_groups(len(tallies), request.columns, table.title)
-    values = _values(table, run, by, list(tallies))
+    values = group_values(table, run, by, list(tallies))
     return {values[group]: tally for group, tally in tallies.items()}
 
 
-def _codes(columns: list[Any], size: int) -> tuple[list[Group], NDArray[np.intp]]:
+def group_codes(columns: list[Any], size: int) -> tuple[list[Group], NDArray[np.intp]]:
     """Groups as the texts of their values, and the number of each key's group."""
     if not columns:
         return [()], np.zeros(size, dtype=np.intp)
     encoded = [column.dictionary_encode(null_encoding="encode") for column in columns]
     texts = [column.dictionary.to_pylist() for column in encoded]
-    combinations, code = np.unique([_array(column.indices) for column in encoded], axis=1, return_inverse=True)
+    combinations, code = np.unique([as_numpy(column.indices) for column in encoded], axis=1, return_inverse=True)
     groups = [tuple(text[index] for text, index in zip(texts, line, strict=True)) for line in combinations.T.tolist()]
     return groups, np.asarray(code).ravel()
 
 
-def _values(table: Table, run: Run, by: tuple[str, ...], groups: list[Group]) -> dict[Group, Group]:
+def group_values(table: Table, run: Run, by: tuple[str, ...], groups: list[Group]) -> dict[Group, Group]:
     """The values of groups, by their texts; values that Python cannot tell apart (nanoseconds) stay texts."""
     if not by or not groups:
         return {(): ()}
@@ -200,30 +206,44 @@ def _values(table: Table, run: Run, by: tuple[str, ...], groups: list[Group]) ->
     return {text: value if times[value] == 1 else text for text, value in values.items()}
 
 
-def _refuse_third_label(table: Table, run: Run, request: Request, rows: Rows) -> None:
-    if request.positive is not None:
-        ends = ", ".join(f"{end}(label) FILTER (y = 0)" for end in ("min", "max"))
-        others = set(run(f"SELECT {ends} FROM ({rows.every})").fetchall()[0])
-        refuse_third_label(others - {None}, request.positive, request.columns.outcome, table.title)
-
-
-def _first_at_fault(table: Table, run: Run, request: Request, rows: Rows) -> list[str]:
-    """The first rows at fault, file by file; of data without files, whose rows have no order, any of them."""
+def _first_at_fault(table: Table, run: Run, request: Request, rows: Rows) -> tuple[list[str], list[str | None]]:
+    """The first rows at fault, file by file, and their predictions; of data without files, any of them."""
     found: list[str] = []
+    predictions: list[str | None] = []
     numbered = "SELECT *, row_number() OVER () - 1 AS row"
     for file in table.files or (None,):
         here = rows.said if file is None else rows.said.replace(literal(table.files), literal([file]))
         order = "" if file is None else " ORDER BY row"
         asked = f"SELECT row, said_p, said_y, said_w FROM ({numbered} FROM ({here})) WHERE ({rows.sound}) IS NOT TRUE"
         where = f"{file} " if len(table.files) > 1 else ""
+        named = _row_namer(table, run, file)
         for row, *said in run(f"{asked}{order} LIMIT {_SHOWN - len(found)}").fetchall():
+            predictions.append(said[0])
             names = (request.columns.prediction, request.columns.outcome, request.columns.weight)
             values = [
                 f"{name} {'missing' if text is None else repr(text)}"
                 for name, text in zip(names, said, strict=True)
                 if name is not None
             ]
-            found.append(f"{where}{'' if file is None else f'row {row} (from 0) with '}{', '.join(values)}")
+            found.append(f"{where}{named(row)}{', '.join(values)}")
         if len(found) == _SHOWN:
             break
-    return found
+    return found, predictions
+
+
+def _row_namer(table: Table, run: Run, file: Path | None) -> Callable[[int], str]:
+    """How to name a row of a file: by its line where every row is one line, otherwise by its number."""
+    if file is None:
+        return lambda _: ""
+    if packing(file) or file.suffix.lower() == ".parquet":
+        return lambda row: f"row {row} (from 0) with "
+    head = 1 if table.delimiter else 0
+    with file.open("rb") as stream:
+        lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
+        stream.seek(-1, os.SEEK_END)
+        lines += stream.read(1) != b"\n"
+    sql = table.sql.replace(literal(table.files), literal([file]))
+    count = int(run(f"SELECT count(*) FROM {sql}").fetchall()[0][0])
+    if lines == head + count:
+        return lambda row: f"line {row + head + 1} with "
+    return lambda row: f"row {row} (from 0) with "

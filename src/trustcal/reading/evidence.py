@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, final
 
 from numpy.typing import ArrayLike
 
 from trustcal.predictor import Predictor, as_predictor
+from trustcal.reading.copies import as_files
+from trustcal.reading.dependence import LARGEST, outcomes_in_runs
 from trustcal.reading.provenance import Provenance
-from trustcal.reading.replay import weighted_rows
+from trustcal.reading.replay import replayed_rows, rows_in_order
 from trustcal.reading.sources import reading
 
 
@@ -27,12 +29,19 @@ class Evidence:
     """The predictor of each group; empty without `by`."""
     provenance: Provenance | None
     """What was read; None for a predictor and for arrays."""
-    rows: Callable[[], tuple[ArrayLike, ArrayLike, ArrayLike]] | None
-    """Returns y_true, y_prob and sample_weight, if rows have weights; None if the counts in the predictor suffice."""
+    rows: Callable[[], tuple[Any, ...]] | None
+    """Returns y_true, y_prob, sample_weight, times and groups (None where there are none), if rows have weights; None
+    if the counts in the predictor suffice."""
 
 
 def evidence(
-    source: Any, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None, **options: Any
+    source: Any,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    cluster: ArrayLike | str | None = None,
+    table: str | None = None,
+    **options: Any,
 ) -> Evidence:
     """Open a source: a `Predictor`; y_true with y_prob; or anything that `reading` takes, with its options.
 
@@ -40,6 +49,8 @@ def evidence(
     ----------
     source : Predictor, y_true, or a file or frame as for `read`
     y_prob, sample_weight : array-like, in scikit-learn's order, where `source` is y_true
+    cluster : the cluster of each row; for files and frames, the name of a column
+    table : the table of a database, or the sheet of an Excel file; needed where there are several
     prediction, outcome, weight, by, positive, resolution, drop_invalid : options of `read`, for files and frames
 
     Returns
@@ -58,10 +69,30 @@ def evidence(
         given = [name for name, value in options.items() if value is not None and value is not False]
         if given:
             raise ValueError(f"{given[0]} is an option for files and frames, but the source is a predictor or arrays.")
-        rows = None if sample_weight is None or y_prob is None else (source, y_prob, sample_weight)
+        rows = None if sample_weight is None or y_prob is None else (source, y_prob, sample_weight, None, None)
         fetched = None if rows is None else lambda: rows
+        if cluster is not None and y_prob is None:
+            raise ValueError("a Predictor has its clusters already: Predictor.from_samples(…, cluster=…).")
+        if cluster is not None and y_prob is not None:
+            return Evidence(Predictor.from_samples(source, y_prob, sample_weight, cluster=cluster), {}, None, fetched)
         return Evidence(as_predictor(source, y_prob, sample_weight), {}, None, fetched)
-    found = reading(source, **options)
-    weighted = isinstance(source, str | os.PathLike | list | tuple) and options.get("weight") is not None
-    fetch = partial(weighted_rows, source, found, options.get("positive")) if weighted else None
-    return Evidence(found.predictor, found.groups, found.provenance, fetch)
+    if cluster is not None and not isinstance(cluster, str):
+        raise ValueError(f"cluster must be the name of a column of the file or frame, not a {type(cluster).__name__}.")
+    with as_files(source, table) as (files, title):
+        return _opened(files, title, cluster, options)
+
+
+def _opened(source: Any, copied: str | None, cluster: str | None, options: Mapping[str, Any]) -> Evidence:
+    """The evidence of a file or frame; `copied` is the title of what was copied to a file that will not stay."""
+    found = reading(source, cluster=cluster, **options)
+    files = isinstance(source, str | os.PathLike | list | tuple)
+    fetch: Callable[[], tuple[Any, ...]] | None = None
+    if files and options.get("weight") is not None:
+        fetch = partial(replayed_rows, source, found.provenance, options.get("positive"))
+        if copied is not None:
+            rows = fetch()
+            fetch = lambda: rows  # noqa: E731
+    facts = found.provenance
+    if files and cluster is None and not facts.hints and facts.rows <= LARGEST:
+        facts = replace(facts, hints=outcomes_in_runs(*rows_in_order(source, found, options.get("positive"))))
+    return Evidence(found.predictor, found.groups, replace(facts, source=copied or facts.source), fetch)

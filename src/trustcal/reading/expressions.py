@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from trustcal.reading.files import Table, place, quoted
+from trustcal.reading.columns import place_of
+from trustcal.reading.files import Table, quoted
+from trustcal.reading.numbers import number_sql
 from trustcal.reading.outcomes import FALSE, TRUE, as_label
 from trustcal.reading.request import Request
 
@@ -41,13 +43,13 @@ class Rows:
 def rows_of(table: Table, request: Request) -> Rows:
     """The queries for a request."""
     columns = request.columns
-    p, raw = _number(table, columns.prediction), _raw(table, columns.prediction)
-    w = "1" if columns.weight is None else _number(table, columns.weight)
+    p, (raw, _) = quantity(table, columns.prediction), _column(table, columns.prediction)
+    w = "1" if columns.weight is None else quantity(table, columns.weight)
     label, y = _outcome(table, request)
     groups = [f"{group_sql(table, name)} AS g{index}" for index, name in enumerate(columns.by)]
     said = {"p": columns.prediction, "y": columns.outcome, "w": columns.weight}
     texts = [
-        f"{'NULL' if name is None else f'CAST({_raw(table, name)} AS VARCHAR)'} AS said_{letter}"
+        f"{'NULL' if name is None else f'CAST({_column(table, name)[0]} AS VARCHAR)'} AS said_{letter}"
         for letter, name in said.items()
     ]
 
@@ -61,8 +63,8 @@ def rows_of(table: Table, request: Request) -> Rows:
     if columns.weight is not None:
         sound, weightless = f"{sound} AND isfinite(w) AND w >= 0", "w = 0"
     numeric = "y" if request.positive is not None else "label"
-    if _type(table, columns.outcome) == "VARCHAR" and request.positive is None:
-        numeric = "CASE WHEN label IS NOT NULL THEN coalesce(y, TRY_CAST(label AS DOUBLE), -1) END"
+    if _column(table, columns.outcome)[1] == "VARCHAR" and request.positive is None:
+        numeric = "CASE WHEN label IS NOT NULL THEN coalesce(y, " + number_sql("label") + ", -1) END"
     lack = "CASE WHEN none THEN 1 WHEN p IS NULL THEN 2 ELSE 0 END"
     light = "0" if columns.weight is None else "CASE WHEN isfinite(w) AND w >= 0 THEN 0 ELSE 1 END"
     numbers = [f"coalesce(CAST({value} AS DOUBLE), CAST('NaN' AS DOUBLE))" for value in ("p", numeric)]
@@ -80,16 +82,15 @@ def rows_of(table: Table, request: Request) -> Rows:
 
 def _plain(table: Table, request: Request) -> str:
     """A faster query for p and y where outcomes are whole numbers or truth values."""
-    name = request.columns.outcome
-    if request.positive is not None or _type(table, name) not in _NUMBERS - {"FLOAT", "DOUBLE"}:
+    y, type_ = _column(table, request.columns.outcome)
+    if request.positive is not None or type_ not in _NUMBERS - {"FLOAT", "DOUBLE"}:
         return ""
-    p, y = _number(table, request.columns.prediction), f"TRY_CAST({_raw(table, name)} AS UTINYINT)"
-    return f"SELECT {p} AS p, {y} AS y FROM {table.sql}"
+    return f"SELECT {quantity(table, request.columns.prediction)} AS p, TRY_CAST({y} AS UTINYINT) AS y FROM {table.sql}"
 
 
 def group_sql(table: Table, name: str) -> str:
     """A column by which rows are grouped; NaN is missing here, and -0.0 is 0.0."""
-    raw, type_ = _raw(table, name), _type(table, name)
+    raw, type_ = _column(table, name)
     if type_ in ("FLOAT", "DOUBLE"):
         return f"CASE WHEN {_nan(raw)} THEN NULL ELSE {raw} + 0 END"
     if type_.endswith("WITH TIME ZONE"):
@@ -101,17 +102,24 @@ def group_sql(table: Table, name: str) -> str:
 
 def group_type(table: Table, name: str) -> str:
     """The type of `group_sql`."""
-    type_ = _type(table, name)
+    _, type_ = _column(table, name)
     return "VARCHAR" if type_.endswith("WITH TIME ZONE") else type_
+
+
+def quantity(table: Table, name: str) -> str:
+    """A prediction or a weight as DOUBLE: a number, and not a truth value."""
+    if _column(table, name)[1] == "BOOLEAN":
+        raise ValueError(
+            f"{table.title}: column {name!r} must hold numbers, but holds truth values. Name another column."
+        )
+    return _number(table, name)
 
 
 def _number(table: Table, name: str) -> str:
     """A column as DOUBLE: text that is not a number becomes NULL; decimals go by their digits, rounded once."""
-    raw, type_ = _raw(table, name), _type(table, name)
+    raw, type_ = _column(table, name)
     if type_ == "VARCHAR":
-        return (
-            f"TRY_CAST({raw} AS DOUBLE) + 0"  # a bare cast is moved into the reader of CSV files, which fails on text
-        )
+        return number_sql(raw)
     if type_.startswith("DECIMAL"):
         return f"CAST(CAST({raw} AS VARCHAR) AS DOUBLE)"
     if type_ not in _NUMBERS:
@@ -122,8 +130,9 @@ def _number(table: Table, name: str) -> str:
 def _outcome(table: Table, request: Request) -> tuple[str, str]:
     """The outcome column as text or number, called label, and the outcome as a function of that."""
     name = request.columns.outcome
-    textual = _type(table, name) == "VARCHAR"
-    label = _raw(table, name) if textual else _number(table, name)
+    raw, type_ = _column(table, name)
+    textual = type_ == "VARCHAR"
+    label = raw if textual else _number(table, name)
     if request.positive is not None:
         positive = as_label(request.positive, textual, name)
         one = quoted(positive) if isinstance(positive, str) else f"CAST({positive!r} AS DOUBLE)"
@@ -131,7 +140,7 @@ def _outcome(table: Table, request: Request) -> tuple[str, str]:
         return label, f"CASE WHEN {missing} THEN NULL WHEN label = {one} THEN 1 ELSE 0 END"
     if not textual:
         return label, "CASE label WHEN 1 THEN 1 WHEN 0 THEN 0 END"
-    word, number = "lower(trim(label))", "TRY_CAST(label AS DOUBLE)"
+    word, number = "lower(trim(label))", number_sql("label")
     lists = [", ".join(map(quoted, words)) for words in (TRUE, FALSE)]
     one, zero = (f"{word} IN ({words}) OR {number} = {value}" for value, words in zip((1, 0), lists, strict=True))
     return label, f"CASE WHEN {one} THEN 1 WHEN {zero} THEN 0 END"
@@ -142,14 +151,8 @@ def _nan(number: str) -> str:
     return f"NOT (isfinite({number}) OR isinf({number}))"
 
 
-def _raw(table: Table, name: str) -> str:
-    expression = table.expressions[place(table, name)]
-    return f"CAST({expression} AS VARCHAR)" if _is_enum(table, name) else expression
-
-
-def _type(table: Table, name: str) -> str:
-    return "VARCHAR" if _is_enum(table, name) else table.types[place(table, name)]
-
-
-def _is_enum(table: Table, name: str) -> bool:
-    return table.types[place(table, name)].startswith("ENUM")
+def _column(table: Table, name: str) -> tuple[str, str]:
+    """A column and its type; an ENUM is text."""
+    place = place_of(name, table.names, table.title)
+    raw, type_ = table.expressions[place], table.types[place]
+    return (f"CAST({raw} AS VARCHAR)", "VARCHAR") if type_.startswith("ENUM") else (raw, type_)

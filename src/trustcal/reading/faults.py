@@ -84,11 +84,11 @@ def swapped(title: str, columns: Columns) -> ValueError:
 
 @final
 class FaultError(ValueError):
-    """Rows at fault: how many of each kind, the first few, and the remedies that `read` offers."""
+    """Rows at fault: how many of each kind, the first few, the likely cause, and the remedies that `read` offers."""
 
-    def __init__(self, found: str, faults: Faults) -> None:
-        super().__init__(found, faults)  # for pickling
-        self.found, self.faults = found, faults
+    def __init__(self, found: str, faults: Faults, cause: str = "") -> None:
+        super().__init__(found, faults, cause)  # for pickling
+        self.found, self.faults, self.cause = found, faults, cause
 
     def __str__(self) -> str:
         return self.with_remedies(
@@ -98,19 +98,22 @@ class FaultError(ValueError):
 
     def with_remedies(self, rows: str, labels: str) -> str:
         """The message with other remedies, for callers that can neither drop rows nor name the positive label."""
-        remedies = [self.found, rows]
-        if self.faults.below or self.faults.above:
+        remedies = [self.found]
+        if self.cause:
+            remedies.append(self.cause)
+        elif self.faults.below or self.faults.above:
             remedies.append("Divide percentages by 100; turn scores or logits into probabilities.")
-        if self.faults.outcome:
+        if self.faults.outcome and "(--positive" not in self.cause:
             remedies.append(labels)
-        return " ".join(remedies)
+        return " ".join([*remedies, rows])
 
 
-def refusal(title: str, rows: int, faults: Faults, first: Sequence[str]) -> FaultError:
-    """The error for rows at fault."""
+def refusal(title: str, rows: int, faults: Faults, first: Sequence[str], cause: str = "") -> FaultError:
+    """The error for rows at fault, with their likely cause."""
     examples = f" The first: {'; '.join(first)}." if first else ""
     return FaultError(
         f"{title}: every row must have a prediction in [0, 1] and an outcome, 0 or 1, but {faults.total:,} of {rows:,} "
         f"rows do not: {faults}.{examples}",
         faults,
+        cause,
     )

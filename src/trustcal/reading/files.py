@@ -12,8 +12,8 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, final
 
-from trustcal.reading.columns import place_of
-from trustcal.reading.streams import first_line, packing
+from trustcal.reading.addresses import refuse_remote
+from trustcal.reading.streams import first_line, packing, refuse_damaged
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,6 +22,8 @@ DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
 """Text formats, and their possible delimiters."""
 JSON_LINES = (".jsonl", ".ndjson")
 KINDS = (*DELIMITERS, *JSON_LINES, ".parquet")
+_LOOKED_AT = 1000
+"""Number of JSON objects whose keys are the columns."""
 PLAIN = "hive_partitioning = false)"
 """How every call of a reader ends: columns are those in the files, not in the names of their folders."""
 
@@ -48,26 +50,14 @@ class Table:
 def header(line: str, kind: str = ".csv") -> tuple[str, tuple[str, ...]]:
     """Split the first line of a CSV or TSV file into its delimiter and the names of its columns.
 
-    The delimiter is the one that gives the most names; the first of `DELIMITERS` wins a tie.
+    The delimiter is the one that gives the most names; the first of `DELIMITERS` wins a tie.  A line that is empty, or
+    whose quotes are not balanced, raises a ValueError.
 
-    Parameters
-    ----------
-    line : str
-        The line, with or without its end and a byte order mark.
-    kind : {".csv", ".tsv"}
-        The format of the file.
-
-    Raises
-    ------
-    ValueError
-        If the line is empty, or its quotes are not balanced.
-
-    Examples
-    --------
     >>> header('id;"p; raw";y\\n')
     (';', ('id', 'p; raw', 'y'))
     """
     text = line.removeprefix("\ufeff").rstrip("\r\n")
+    allow_fields_of(len(text))
     found: dict[str, tuple[str, ...]] = {}
     for delimiter in DELIMITERS[kind]:
         with suppress(csv.Error, StopIteration):  # a quote that closes before another delimiter
@@ -78,12 +68,20 @@ def header(line: str, kind: str = ".csv") -> tuple[str, tuple[str, ...]]:
     return best, found[best]
 
 
+def allow_fields_of(size: int) -> None:
+    """Let Python's csv read fields of this many characters; its limit, 131,072, is one for the whole process."""
+    if size > csv.field_size_limit():
+        csv.field_size_limit(size)
+
+
 def open_files(connection: duckdb.DuckDBPyConnection, source: str | Path | Sequence[str | Path]) -> Table:
     """The table in a file, in the files that a pattern matches (in the order of their names), or in a list of these."""
     files = found_files(source)
     kinds = {kind(file) for file in files}
     if len(kinds) > 1:
         raise ValueError(f"files read together must be of one format, but these are {' and '.join(sorted(kinds))}.")
+    for file in files:
+        refuse_damaged(file)
     with refusals(titled(files)):
         if kinds == {".parquet"}:
             return _parquet(connection, files)
@@ -126,6 +124,7 @@ def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
         raise ValueError("there must be at least one file, but the list is empty.")
     files: list[Path] = []
     for path in paths:
+        refuse_remote(str(path))
         if has_magic(str(path)) and not Path(path).exists():
             matches = sorted(glob(str(path), recursive=True))
             if not matches:
@@ -134,6 +133,9 @@ def found_files(source: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
             files += [path for path in found if not path.is_dir()] or found  # engines write folders called x.parquet
         else:
             files.append(Path(path))
+    for file in files:
+        if str(file).encode(errors="replace") != str(file).encode(errors="surrogateescape"):
+            raise ValueError(f"{file} cannot be read: its name is not UTF-8 text. Rename it.")
     return tuple(files)
 
 
@@ -155,11 +157,6 @@ def kind(file: Path) -> str:
     if not file.is_file():
         raise ValueError(f"{file} {'is not a regular file' if exists else 'does not exist'}.")
     return suffixes[-1]
-
-
-def place(table: Table, name: str) -> int:
-    """The place of the column with exactly this name, capitals included."""
-    return place_of(name, table.names, table.title)
 
 
 @contextmanager
@@ -201,21 +198,25 @@ def open_delimited(files: tuple[Path, ...], suffix: str = ".csv") -> Table:
             delimiter, names = header(line, suffix)
         except ValueError as error:
             raise ValueError(f"{file} cannot be read: {error}") from None
+        _refuse_data(file, names, line)
         heads.append((delimiter, *names))
     _refuse_difference(files, heads)
     called = [f"c{index}" for index in range(len(names))]
     columns = ", ".join(f"{name}: 'VARCHAR'" for name in called)
     plain = "auto_detect = false, comment = '', header = true"
     layout = f"{plain}, delim = '{delimiter}', quote = '\"', escape = '\"', columns = {{{columns}}}"
-    return Table(
-        titled(files),
-        files,
-        f"read_csv({literal(files)}, {layout}, {PLAIN}",
-        tuple(names),
-        tuple(called),
-        ("VARCHAR",) * len(names),
-        delimiter,
-    )
+    sql = f"read_csv({literal(files)}, {layout}, {PLAIN}"
+    return Table(titled(files), files, sql, names, tuple(called), ("VARCHAR",) * len(names), delimiter)
+
+
+def _refuse_data(file: Path, names: tuple[str, ...], line: str) -> None:
+    """Refuse a first line of numbers, some of them not whole: it is a row, and would be lost."""
+    numbers = all(re.fullmatch(r"\s*[-+]?[\d.]+([eE][-+]?\d+)?\s*", name) for name in names)
+    if numbers and any("." in name for name in names):
+        raise ValueError(
+            f"{file} must begin with a line that names the columns, but begins with {line.strip()[:80]!r}. Add one, "
+            "such as prediction,outcome."
+        )
 
 
 def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Table:
@@ -225,7 +226,7 @@ def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Ta
     """
     sql = f"read_ndjson_objects({literal(files)}, {PLAIN}"
     names: dict[str, None] = {}
-    rows = connection.execute(f"SELECT json_type(json), json_keys(json) FROM {sql} LIMIT 1000").fetchall()
+    rows = connection.execute(f"SELECT json_type(json), json_keys(json) FROM {sql} LIMIT {_LOOKED_AT}").fetchall()
     if not rows:
         raise ValueError(f"{files[0]} is empty: every line must be a JSON object.")
     for number, (type_, keys) in enumerate(rows):
@@ -234,8 +235,19 @@ def _lines(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> Ta
                 f"{files[0]}: every line must be a JSON object with each key once, but row {number} (from 0) is not."
             )
         names.update(dict.fromkeys(keys))
+    if len(rows) == _LOOKED_AT:
+        _refuse_repeated_keys(connection, files, sql)
     expressions = tuple(f"(json ->> {pointer(name)})" for name in names)
     return Table(titled(files), files, sql, tuple(names), expressions, ("VARCHAR",) * len(names))
+
+
+def _refuse_repeated_keys(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...], sql: str) -> None:
+    """Refuse an object that repeats a key: parsers disagree about which value counts."""
+    keys = "json_keys(json)"
+    repeated = f"FROM {sql} WHERE len({keys}) > len(list_distinct({keys}))"
+    count, first = connection.execute(f"SELECT count(*), min(left(CAST(json AS VARCHAR), 80)) {repeated}").fetchall()[0]
+    if count:
+        raise ValueError(f"{titled(files)}: every key must occur once in an object, but {count:,} repeat one: {first}")
 
 
 def pointer(key: str) -> str:
@@ -249,9 +261,8 @@ def _parquet(connection: duckdb.DuckDBPyConnection, files: tuple[Path, ...]) -> 
     _refuse_difference(files, shapes)
     described = connection.execute(f"DESCRIBE FROM {sql}").fetchall()
     expressions = tuple(identifier(row[0]) for row in described)
-    return Table(
-        titled(files), files, sql, tuple(name for name, _ in shapes[0]), expressions, tuple(row[1] for row in described)
-    )
+    names, types = tuple(name for name, _ in shapes[0]), tuple(row[1] for row in described)
+    return Table(titled(files), files, sql, names, expressions, types)
 
 
 def _parquet_columns(connection: duckdb.DuckDBPyConnection, file: Path) -> tuple[tuple[str, str], ...]:

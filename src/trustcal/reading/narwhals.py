@@ -6,10 +6,11 @@ the engine groups rows by prediction and outcome, and the keys are classified an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,12 +21,10 @@ from trustcal.rows import fault_masks, looks_swapped
 from trustcal.tally import Tally
 from trustcal.tally.tally import DEFAULT, too_many
 
-if TYPE_CHECKING:
-    import narwhals as nw
-
 _HERE = ("polars", "pandas")
 """Engines in this process, whose rows can be fetched at no cost."""
 _FORGET_CAPITALS = ("pyspark", "pyspark[connect]", "ibis", "sqlframe", "duckdb")
+_CATEGORY = nw.Categorical | nw.Enum
 _BLOCK = 1 << 17
 _POSITIVE, _ZERO = 0, 1
 """States of a weight, beside invalid."""
@@ -33,8 +32,6 @@ _POSITIVE, _ZERO = 0, 1
 
 def opened_frame(source: object) -> nw.LazyFrame[Any]:
     """Open any frame that narwhals knows."""
-    import narwhals as nw
-
     pandas = type(source).__module__.startswith("pandas")
     names = [str(name) for name in getattr(source, "columns", ())] if pandas else []
     if len(set(names)) < len(names):
@@ -79,6 +76,12 @@ def names_of(frame: nw.LazyFrame[Any]) -> list[str]:
         return frame.collect_schema().names()
 
 
+def in_memory(frame: nw.LazyFrame[Any], names: Sequence[str]) -> Any:
+    """Some columns of the frame as an Arrow table, with every row in memory."""
+    with failures(frame):
+        return frame.select(*dict.fromkeys(names)).collect().to_arrow()
+
+
 @contextmanager
 def failures(frame: nw.LazyFrame[Any]) -> Iterator[None]:
     """Turn whatever an engine raises, over a dead cluster for instance, into a ValueError of one line."""
@@ -99,7 +102,7 @@ def counted_by_frame(frame: nw.LazyFrame[Any], request: Request) -> Counted:
     Rows of Polars and pandas without weights and groups are read once, if none is at fault.  Otherwise the engine
     groups them in one pass, after one that counts distinct predictions where there are more than 10^7 rows.
     """
-    rows = _rows(frame, request)
+    rows = rows_of_frame(frame, request)
     with failures(frame):
         tally = _streamed(rows, request)
         if tally is not None and tally.rows:
@@ -111,10 +114,8 @@ def counted_by_frame(frame: nw.LazyFrame[Any], request: Request) -> Counted:
     return _classified(keys, request, titled(frame), resolution)
 
 
-def _rows(frame: nw.LazyFrame[Any], request: Request) -> nw.LazyFrame[Any]:
+def rows_of_frame(frame: nw.LazyFrame[Any], request: Request) -> nw.LazyFrame[Any]:
     """The columns of the request as p, y, w (with its square and its state) and g0, g1, …"""
-    import narwhals as nw
-
     with failures(frame):
         schema = frame.collect_schema()
     columns, title = request.columns, titled(frame)
@@ -131,15 +132,13 @@ def _rows(frame: nw.LazyFrame[Any], request: Request) -> nw.LazyFrame[Any]:
         group = nw.col(name)
         if schema[name].is_nested():
             raise ValueError(f"{title}: groups are made by simple values, but column {name!r} holds {schema[name]}.")
-        selected.append((group.cast(nw.String) if _is_category(schema[name]) else group).alias(f"g{index}"))
+        selected.append((group.cast(nw.String) if isinstance(schema[name], _CATEGORY) else group).alias(f"g{index}"))
     with failures(frame):
         return frame.select(*selected)
 
 
 def _number(name: str, dtype: Any, title: str) -> nw.Expr:
     """A column as float64; decimals go by their digits, because PyArrow's conversion rounds 0.7 wrongly."""
-    import narwhals as nw
-
     column = nw.col(name)
     if isinstance(dtype, nw.Decimal):
         return column.cast(nw.String).cast(nw.Float64)
@@ -149,23 +148,13 @@ def _number(name: str, dtype: Any, title: str) -> nw.Expr:
 
 
 def _label(name: str, dtype: Any, title: str) -> nw.Expr:
-    import narwhals as nw
-
     if isinstance(dtype, nw.String | nw.Object):
         return nw.col(name)
-    return nw.col(name).cast(nw.String) if _is_category(dtype) else _number(name, dtype, title)
-
-
-def _is_category(dtype: Any) -> bool:
-    import narwhals as nw
-
-    return isinstance(dtype, nw.Categorical | nw.Enum)
+    return nw.col(name).cast(nw.String) if isinstance(dtype, _CATEGORY) else _number(name, dtype, title)
 
 
 def _streamed(rows: nw.LazyFrame[Any], request: Request) -> Tally | None:
     """The rows of an engine in this process, counted here; None if one is at fault, or the engine must group them."""
-    import narwhals as nw
-
     plain = request.plain and request.positive is None
     if not plain or rows.implementation.value not in _HERE or not isinstance(rows.collect_schema()["y"], nw.Float64):
         return None
@@ -194,8 +183,6 @@ def _blocks(rows: nw.LazyFrame[Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def _has_many(rows: nw.LazyFrame[Any], request: Request) -> bool:
-    import narwhals as nw
-
     if not too_many(int(rows.select(nw.len()).collect().item())):
         return False
     names = ["p", *(f"g{index}" for index in range(len(request.columns.by)))]
@@ -206,8 +193,6 @@ def _has_many(rows: nw.LazyFrame[Any], request: Request) -> bool:
 
 def _grouped(rows: nw.LazyFrame[Any], request: Request, resolution: float) -> nw.LazyFrame[Any]:
     """Rows grouped and counted by the engine, with predictions rounded to the resolution if there is one."""
-    import narwhals as nw
-
     heavy = request.columns.weight is not None
     sums = ["w", "squares"] if heavy else []
     if resolution:
@@ -225,10 +210,9 @@ def _grouped(rows: nw.LazyFrame[Any], request: Request, resolution: float) -> nw
 
 
 def _classified(keys: nw.DataFrame[Any], request: Request, title: str, resolution: float) -> Counted:
-    """Classify keys and count them by group."""
     columns = request.columns
     p, missing = _floats(keys["p"])
-    y = _outcomes(keys["y"], request, title)
+    y = outcomes_of(keys["y"], request, title)
     n = np.asarray(keys["n"].to_numpy(), dtype=np.int64)
     state = np.asarray(keys["state"].to_numpy()) if columns.weight else np.full(len(n), _POSITIVE)
     masks = fault_masks(p, y, missing=missing, weight=state > _ZERO)
@@ -258,7 +242,7 @@ def _floats(column: nw.Series[Any]) -> tuple[NDArray[np.float64], NDArray[np.boo
     return values, missing
 
 
-def _outcomes(column: nw.Series[Any], request: Request, title: str) -> NDArray[np.float64]:
+def outcomes_of(column: nw.Series[Any], request: Request, title: str) -> NDArray[np.float64]:
     """Outcomes as numbers: 0 or 1 if valid, NaN if missing, -1 for other words."""
     if column.dtype.is_numeric():
         values, _ = _floats(column)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
+from trustcal.reading.numbers import number
+
 TRUE = ("true", "t", "yes", "y")
 FALSE = ("false", "f", "no", "n")
 
@@ -19,13 +21,10 @@ def decoded(value: Any) -> int | None:
     (1, 0, 1, 0, None, None, None)
     """
     if isinstance(value, str):
-        word = value.strip().lower()
+        word = value.strip(" ").lower()
         if word in TRUE or word in FALSE:
             return int(word in TRUE)
-        try:
-            value = float(word)
-        except ValueError:
-            return None
+        value = number(value)
     return int(value) if value in (0, 1) else None
 
 

@@ -29,6 +29,8 @@ class Provenance:
     """Whether the resolution was asked for; otherwise it is the rule for more than 10^7 distinct predictions."""
     moved: float
     """The mean distance that rounding moved predictions; the largest over the groups."""
+    hints: tuple[str, ...] = ()
+    """Signs that rows belong together although no cluster was named."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -43,4 +45,4 @@ class Provenance:
                 f"Predictions were rounded to multiples of {self.resolution:.3g}{why}: on average they moved by "
                 f"{self.moved:.2g}, the distance to calibration by no more, the smooth calibration error by twice that."
             )
-        return tuple(said)
+        return (*said, *self.hints)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from trustcal.reading.columns import place_of
 from trustcal.reading.duckdb import connected
 from trustcal.reading.expressions import rows_of
 from trustcal.reading.files import open_files, refusals, with_folders
 from trustcal.reading.outcomes import Label
+from trustcal.reading.provenance import Provenance
 from trustcal.reading.request import Request
 from trustcal.reading.sources import Reading
 from trustcal.rows import FloatArray
@@ -42,31 +47,6 @@ def count_rows(source: str | Path) -> int:
     return int(found[0][0])
 
 
-def weighted_rows(
-    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Read the valid rows of files again, one by one: a predictor does not know the rows behind its weights.
-
-    Parameters
-    ----------
-    source : path, pattern or list of paths
-    found : Reading
-        What `reading` returned for the same source.
-    positive : str or number, optional
-        The label that counts as 1.
-
-    Returns
-    -------
-    y_true, y_prob, sample_weight : arrays
-        Sorted by prediction, outcome and weight.
-
-    O(n log n), all in memory.
-    """
-    y, p, w = _fetched_rows(source, found, positive)
-    order = np.lexsort((w, y, p))
-    return y[order], p[order], w[order]
-
-
 def rows_in_order(
     source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None = None
 ) -> tuple[FloatArray, FloatArray]:
@@ -95,19 +75,60 @@ def rows_in_order(
 
     O(n), all in memory.
     """
-    y, p, _ = _fetched_rows(source, found, positive)
-    return y, p
-
-
-def _fetched_rows(
-    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None
-) -> tuple[FloatArray, FloatArray, FloatArray]:
     with connected() as connection:
         table = with_folders(connection, open_files(connection, source))
         rows = rows_of(table, Request(found.provenance.columns, positive, 0.0, True))
         with refusals(table.title):
-            fetched = connection.execute(f"SELECT y, p, w FROM {rows.valid}").fetchnumpy()
-    y, p, w = (np.asarray(fetched[name], dtype=np.float64) for name in "ypw")
-    if step := found.provenance.resolution:
-        p = np.floor(p / step + 0.5) * step  # half a step goes up, as in every engine
-    return y, p, w
+            fetched = connection.execute(f"SELECT y, p FROM {rows.valid}").fetchnumpy()
+    y, p = (np.asarray(fetched[name], dtype=np.float64) for name in "yp")
+    return y, _rounded(p, found.provenance)
+
+
+def replayed_rows(
+    source: Any, facts: Provenance, positive: Label | None = None, order: str | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, NDArray[Any] | None]:
+    """Read the valid rows of files again, with their rank in the order of a column, and their group.
+
+    Parameters
+    ----------
+    source : path, pattern or list of paths
+    facts : Provenance
+        The provenance of the same source.
+    positive : str or number, optional
+        The label that counts as 1.
+    order : str, optional
+        The column to sort by: numbers by size, other values as text, missing ones last.
+
+    Returns
+    -------
+    y_true, y_prob, sample_weight : arrays
+        Sorted by these, and before that by rank and group.
+    rank : array, or None without an order
+    group : array of text, or None without groups
+
+    O(n log n), all in memory.
+    """
+    by = facts.columns.by
+    columns = facts.columns if order is None else replace(facts.columns, by=(*by, order))
+    with connected() as connection:
+        table = with_folders(connection, open_files(connection, source))
+        if order is not None:
+            place_of(order, table.names, table.title)
+        rows = rows_of(table, Request(columns, positive, 0.0, True))
+        last = f"g{len(by)}"
+        rank = f"dense_rank() OVER (ORDER BY TRY_CAST(CAST({last} AS VARCHAR) AS DOUBLE), CAST({last} AS VARCHAR))"
+        texts = [f"coalesce(CAST(g{index} AS VARCHAR), 'None')" for index in range(len(by))]
+        group = " || ', ' || ".join(texts) or "0"
+        asked = ["y", "p", "w", f"{rank if order else 0} AS t", f"{group} AS g"]
+        with refusals(table.title):
+            found = connection.execute(f"SELECT {', '.join(asked)} FROM {rows.valid} ORDER BY t, g, p, y, w")
+            fetched = found.fetchnumpy()
+    y, p, w, t = (np.asarray(fetched[name], dtype=np.float64) for name in "ypwt")
+    p = _rounded(p, facts)
+    return y, p, w, t if order is not None else None, np.asarray(fetched["g"]).astype(str) if by else None
+
+
+def _rounded(p: FloatArray, facts: Provenance) -> FloatArray:
+    """Predictions on the grid that they were read on: half a step goes up, as in every engine."""
+    step = facts.resolution
+    return np.floor(p / step + 0.5) * step if step else p

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, final
 
+from trustcal.predictor import Predictor
 from trustcal.reading.columns import Columns
 from trustcal.reading.faults import Faults
 from trustcal.reading.outcomes import Label
@@ -42,6 +43,10 @@ class Counted:
     faults: Faults
     whole: Tally
     groups: Mapping[Group, Tally]
+    clustered: Mapping[Group, Predictor] | None = None
+    """The predictors of all rows, (), and of the groups, where rows have clusters."""
+    hints: tuple[str, ...] = ()
+    """Signs that rows belong together."""
 
 
 def by_group(request: Request, title: str, aside: int, faults: Faults, tallies: Mapping[Group, Tally]) -> Counted:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any, final, overload
+from typing import Any, TypeAlias, TypeVar, final, overload
 
 from trustcal.checking import checked_resolution
 from trustcal.predictor import Predictor
+from trustcal.reading.clusters import clustered
 from trustcal.reading.columns import chosen_columns
-from trustcal.reading.duckdb import connected, counted_by_duckdb
+from trustcal.reading.dependence import repeated_ids
+from trustcal.reading.duckdb import Run, connected, counted_by_duckdb
 from trustcal.reading.files import Table, open_files, refusals, with_folders
-from trustcal.reading.narwhals import counted_by_frame, names_of, opened_frame, titled
 from trustcal.reading.outcomes import Label
 from trustcal.reading.provenance import Provenance
 from trustcal.reading.request import Counted, Group, Request
+
+Found = TypeVar("Found")
+ByTable: TypeAlias = Callable[[Table, Run, Request], Found]
+"""Does something with a table of DuckDB."""
+ByFrame: TypeAlias = Callable[[Any, Request], Found]
+"""Does something with a frame of narwhals."""
 
 
 @final
@@ -44,6 +51,7 @@ def read(
     resolution: float | None = None,
     positive: Label | None = None,
     drop_invalid: bool = False,
+    cluster: str | None = None,
 ) -> Predictor: ...
 
 
@@ -58,6 +66,7 @@ def read(
     resolution: float | None = None,
     positive: Label | None = None,
     drop_invalid: bool = False,
+    cluster: str | None = None,
 ) -> dict[Any, Predictor]: ...
 
 
@@ -70,6 +79,7 @@ def read(
     resolution: float | None = None,
     positive: Label | None = None,
     drop_invalid: bool = False,
+    cluster: str | None = None,
 ) -> Predictor | dict[Any, Predictor]:
     """Read predictions and outcomes of any size into a predictor, or into one per group.
 
@@ -97,6 +107,9 @@ def read(
         The label that counts as 1, if outcomes are not 0/1, true/false or yes/no.
     drop_invalid : bool
         Leave out rows without a prediction in [0, 1], an outcome or a valid weight, instead of raising an error.
+    cluster : str, optional
+        Column that says which rows belong together, such as forecasts of one event: then clusters, not rows, are
+        independent in every test, interval and bound.  All rows are kept in memory.
 
     Returns
     -------
@@ -122,6 +135,7 @@ def read(
         resolution=resolution,
         positive=positive,
         drop_invalid=drop_invalid,
+        cluster=cluster,
     )
     return dict(found.groups) if found.provenance.columns.by else found.predictor
 
@@ -136,12 +150,13 @@ def reading(
     resolution: float | None = None,
     positive: Label | None = None,
     drop_invalid: bool = False,
+    cluster: str | None = None,
 ) -> Reading:
     """Read like `read`, and keep the facts: the columns, the number of rows, what was dropped or rounded.
 
     Parameters
     ----------
-    source, prediction, outcome, weight, by, resolution, positive, drop_invalid
+    source, prediction, outcome, weight, by, resolution, positive, drop_invalid, cluster
         As in `read`.
 
     Returns
@@ -166,62 +181,104 @@ def reading(
 
     def request(columns: Sequence[str], title: str, folders: Sequence[str] = ()) -> Request:
         chosen = chosen_columns(
-            columns, title, folders, prediction=prediction, outcome=outcome, weight=weight, by=names
+            columns,
+            title,
+            folders,
+            prediction=prediction,
+            outcome=outcome,
+            weight=weight,
+            by=names,
+            cluster=cluster,
         )
         return Request(chosen, positive, finely, drop_invalid)
 
     title, asked, counted = _counted(source, request)
-    whole = Predictor.from_tally(counted.whole)
-    groups = sorted(counted.groups.items(), key=lambda item: _order(item[0]))
-    named = {_named(group, by): Predictor.from_tally(tally) for group, tally in groups}
-    moved = max(q.moved for q in (whole, *named.values()))
+    made = counted.clustered or {
+        group: Predictor.from_tally(tally) for group, tally in [((), counted.whole), *counted.groups.items()]
+    }
+    named = {_named(group, by): made[group] for group in sorted(counted.groups, key=_order)}
+    moved = max(q.moved for q in made.values())
     facts = Provenance(
-        title, asked.columns, counted.rows, counted.faults, counted.whole.resolution, finely is not None, moved
+        title,
+        asked.columns,
+        counted.rows,
+        counted.faults,
+        counted.whole.resolution,
+        finely is not None,
+        moved,
+        counted.hints,
     )
-    return Reading(facts, whole, named)
+    return Reading(facts, made[()], named)
 
 
 def _counted(source: Any, request: Callable[..., Request]) -> tuple[str, Request, Counted]:
     """Count the rows of a source by its engine."""
+    return at_source(source, request, _counted_table, _counted_frame)
+
+
+def at_source(
+    source: Any, request: Callable[..., Request], by_table: ByTable[Found], by_frame: ByFrame[Found]
+) -> tuple[str, Request, Found]:
+    """Open a source and do something with it by its engine: the name of the source, the request and what was found."""
     named = source if isinstance(source, list | tuple) else [source]
     if all(isinstance(path, str | os.PathLike) for path in named):
-        paths = [Path(path) for path in source] if isinstance(source, list | tuple) else Path(source)
         with connected() as connection:
-            own = open_files(connection, paths)
+            own = open_files(connection, [Path(path) for path in named])
             table = with_folders(connection, own)
             asked = request(own.names, own.title, table.names[len(own.names) :])
             if asked.columns.weight is not None:
                 connection.execute("SET threads = 1")  # or sums of weights would depend on the order of the threads
             with refusals(table.title):
-                return table.title, asked, counted_by_duckdb(table, connection.sql, asked)
+                return table.title, asked, by_table(table, connection.sql, asked)
     module = type(source).__module__.split(".")[0]
     if module == "pyarrow" and hasattr(source, "schema"):
         title = "the PyArrow data"
         with connected() as connection:
             with refusals(title):
                 relation = connection.from_arrow(source)
-            return _counted_relation(relation, source.schema.names, title, request)
+            return _at_relation(relation, source.schema.names, title, request, by_table)
     if module in ("duckdb", "_duckdb") and hasattr(type(source), "columns"):
         title = "the DuckDB relation"
         with refusals(title):
             names = source.columns
-        return _counted_relation(source, names, title, request)
+        return _at_relation(source, names, title, request, by_table)
+    from trustcal.reading.narwhals import names_of, opened_frame, titled  # loads narwhals
+
     frame = opened_frame(source)
     asked = request(names_of(frame), titled(frame))
-    return titled(frame), asked, counted_by_frame(frame, asked)
+    return titled(frame), asked, by_frame(frame, asked)
 
 
-def _counted_relation(
-    relation: Any, names: Sequence[str], title: str, request: Callable[[Sequence[str], str], Request]
-) -> tuple[str, Request, Counted]:
-    """Count the rows of a relation, with columns named by their place: DuckDB ignores capitals."""
+def _at_relation(
+    relation: Any, names: Sequence[str], title: str, request: Callable[..., Request], by_table: ByTable[Found]
+) -> tuple[str, Request, Found]:
+    """Do something with a relation, with columns named by their place: DuckDB ignores capitals."""
     called = tuple(f"c{index}" for index in range(len(names)))
     rows = f"trustcal_source AS source({', '.join(called)})"
     with refusals(title):
         table = Table(title, (), rows, tuple(names), called, tuple(map(str, relation.types)))
         asked = request(names, title)
-        run = partial(relation.query, "trustcal_source")
-        return title, asked, counted_by_duckdb(table, run, asked)
+        return title, asked, by_table(table, partial(relation.query, "trustcal_source"), asked)
+
+
+def _counted_table(table: Table, run: Run, asked: Request) -> Counted:
+    """Count the rows of a table of DuckDB; rows with clusters also one by one."""
+    counted = counted_by_duckdb(table, run, asked)
+    known = None if asked.columns.cluster is None else clustered(table, run, asked, counted.whole.resolution)
+    hints = repeated_ids(table, run, asked.columns, counted.rows)
+    return replace(counted, clustered=known, hints=hints)
+
+
+def _counted_frame(frame: Any, asked: Request) -> Counted:
+    """Count the rows of a frame; rows with clusters in memory, by DuckDB."""
+    from trustcal.reading.narwhals import counted_by_frame, in_memory, titled
+
+    if asked.columns.cluster is None:
+        return counted_by_frame(frame, asked)
+    rows = in_memory(frame, asked.columns.names)
+    with connected() as connection:
+        relation = connection.from_arrow(rows)
+        return _at_relation(relation, rows.column_names, titled(frame), lambda *_: asked, _counted_table)[2]
 
 
 def _names(by: str | Sequence[str] | None) -> tuple[str, ...]:

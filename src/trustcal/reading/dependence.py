@@ -1,0 +1,76 @@
+"""Signs that rows belong together: a column of ids that repeat, or outcomes that come in runs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trustcal.predictor import Predictor
+from trustcal.reading.columns import Columns
+from trustcal.reading.duckdb import Run
+from trustcal.reading.files import Table
+from trustcal.rows import checked_rows
+
+LARGEST = 10**6
+"""Signs are looked for among at most this many rows."""
+_IDS = ("id", "key", "event", "question", "match", "game", "patient", "user", "cluster")
+"""Endings of the names of columns that may say which rows belong together."""
+_STRONG = 5.0
+"""How many standard deviations of similarity between neighbours are called a sign."""
+_SORTED = 10
+"""Fewer runs of equal outcomes than this mean that rows are sorted by outcome."""
+_ORDERED = 0.98
+"""Rows with this share of neighbours in the order of their predictions are sorted, and perhaps by outcome too."""
+
+
+def repeated_ids(table: Table, run: Run, columns: Columns, rows: int) -> tuple[str, ...]:
+    """A sentence for the column of ids that repeats most, if there is one.  One pass over these columns."""
+    places = [
+        place for place, name in enumerate(table.names) if name not in columns.names and name.lower().endswith(_IDS)
+    ]
+    if columns.cluster is not None or rows > LARGEST or not places:
+        return ()
+    counts = ", ".join(f"count(DISTINCT {table.expressions[place]})" for place in places)
+    found = run(f"SELECT {counts} FROM {table.sql}").fetchall()[0]
+    repeats = [
+        (int(n), table.names[place]) for n, place in zip(found, places, strict=True) if rows / 200 <= n <= 0.9 * rows
+    ]
+    if not repeats:
+        return ()
+    distinct, name = max(repeats)
+    return (
+        f"Column {name!r} has {distinct:,} different values in {rows:,} rows. If rows with the same value share an "
+        f"event, name it as the cluster (--cluster {name}): otherwise p-values and intervals are too optimistic.",
+    )
+
+
+def outcomes_in_runs(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[str, ...]:
+    """A sentence if the outcomes of neighbouring rows are more alike than their predictions explain.
+
+        z = Σ r_i·r_{i+1} / √(Σ v_i·v_{i+1}),   r = y − b,   v = b(1 − b),   b the isotonic fit at the prediction,
+
+    is about normal if rows are independent.  Sorted rows do not count.
+
+    >>> rng = np.random.default_rng(0)
+    >>> event, p = np.repeat(rng.random(200) < 0.5, 10), rng.random(2000)
+    >>> outcomes_in_runs(event, p)[0][:43]
+    'Neighbouring rows have similar outcomes: if'
+    >>> outcomes_in_runs(rng.random(2000) < p, p)
+    ()
+
+    O(n log n).
+    """
+    y, p, _ = checked_rows(y_true, y_prob, None, ("y_true", "y_prob"))
+    ordered = max(float((p[1:] >= p[:-1]).mean()), float((p[1:] <= p[:-1]).mean())) if len(p) > 1 else 1.0
+    if ordered > _ORDERED or len(y) > LARGEST or np.count_nonzero(y[1:] != y[:-1]) < _SORTED:
+        return ()
+    q = Predictor.from_samples(y, p)
+    b = q.fitted[np.searchsorted(q.p, p)]
+    r, v = y - b, b * (1 - b)
+    spread = float((v[1:] * v[:-1]).sum())
+    if spread == 0 or float((r[1:] * r[:-1]).sum()) <= _STRONG * spread**0.5:
+        return ()
+    return (
+        "Neighbouring rows have similar outcomes: if rows share events, name the column of the event as the cluster "
+        "(cluster=…, --cluster COLUMN); otherwise p-values and intervals are too optimistic.",
+    )
