@@ -1,9 +1,23 @@
 """The audit: numbers, verdict and advice as data, and gates on them.  No layout here."""
 
 from trustcal.auditing.advice import Advice
+from trustcal.auditing.class_measuring import class_audit
+from trustcal.auditing.class_numbers import OutcomeLoss, PairAudit, WorstOutcomeLoss
+from trustcal.auditing.class_record import ClassAudit
 from trustcal.auditing.gates import Failure, Gate
 from trustcal.auditing.measuring import DRAWS, audit
-from trustcal.auditing.numbers import GroupAudit, Inference, ProblemLoss, Promise, ThresholdLoss, WorstCase
+from trustcal.auditing.numbers import (
+    DecisionLoss,
+    Fall,
+    GroupAudit,
+    Inference,
+    ProblemLoss,
+    Promise,
+    Scores,
+    ThresholdLoss,
+    WorstCase,
+    WorstRange,
+)
 from trustcal.auditing.record import TITLE, Audit
 from trustcal.auditing.verdict import Verdict
 
@@ -12,14 +26,23 @@ __all__ = [
     "TITLE",
     "Advice",
     "Audit",
+    "ClassAudit",
+    "DecisionLoss",
     "Failure",
+    "Fall",
     "Gate",
     "GroupAudit",
     "Inference",
+    "OutcomeLoss",
+    "PairAudit",
     "ProblemLoss",
     "Promise",
+    "Scores",
     "ThresholdLoss",
     "Verdict",
     "WorstCase",
+    "WorstOutcomeLoss",
+    "WorstRange",
     "audit",
+    "class_audit",
 ]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
-from trustcal.formats import acts, listed, percent, probability, rounded, whole
+from trustcal.auditing.losses import MONOTONE
+from trustcal.auditing.numbers import SIGNIFICANT
+from trustcal.auditing.to_do import to_do
+from trustcal.auditing.verdict import SLIGHT
+from trustcal.formats import listed, percent, probability, rounded, whole
 
 if TYPE_CHECKING:
     from trustcal.auditing.record import Audit
-    from trustcal.rewriting import FileFix
-
-SLIGHT: Final = 0.005
-"""A loss below half a per cent of the payoff range is called slight."""
 
 Topic = Literal["meaning", "remedy", "guarantee", "noise"]
 
@@ -33,68 +33,48 @@ class Advice:
 def advice_on(audit: Audit) -> tuple[Advice, ...]:
     """Everything worth saying about an audit, in the order to say it."""
     meaning = [Advice("meaning", lead, text) for lead, text in _meaning(audit)]
-    compared = audit.comparison
-    remedy = [] if compared is None else [Advice("remedy", compared.recommendation, compared.reason)]
-    return (*meaning, *remedy, *_noise(audit))
+    return (*meaning, *(Advice("remedy", lead, text) for lead, text in to_do(audit)), *_noise(audit))
 
 
 def _meaning(audit: Audit) -> list[tuple[str, str]]:
-    state, worst = audit.verdict.state, audit.worst_threshold
-    if state == "harmless":
-        return [
+    verdict, loss = audit.verdict, audit.loss
+    found = [(f"{harm.who}:", harm.text) for harm in verdict.hurt]
+    if verdict.where is not None:
+        gap = audit.mean_prediction - audit.base_rate
+        overall = f" On average over all rows they are too {'high' if gap > 0 else 'low'} by {abs(gap):.3g}."
+        found.append(("Where they are off.", f"{verdict.where}{overall if abs(gap) > 0.001 else ''}"))
+    if loss.held_out is not None and verdict.state == "off":
+        found.append(
             (
-                "Nothing to fix.",
-                "These predictions mean what they say: whoever acts on them does as well as anyone could with them.",
-            )
-        ]
-    said = []
-    if state == "chance":
-        said.append(
-            (
-                "No evidence against the predictions.",
-                "A calibrated model would show this much miscalibration by chance. More rows would tell more.",
+                "A check.",
+                f"Thresholds moved as four fifths of the rows say gain {percent(max(0.0, loss.held_out))} of the "
+                "payoff range on the other fifth.",
             )
         )
-    said += [
-        (
-            "Worst case.",
-            f"With payoffs between 0 and 100, a decision maker who acts {acts(worst.threshold)} loses "
-            f"{100 * worst.loss:.3g} per decision, compared with acting on what the same predictions really mean. "
-            f"That is a different decision in {percent(worst.reversed)} of all cases.",
-        ),
-        ("Where they are off most.", _where(audit)),
-    ]
-    safe = [probability(loss.threshold) for loss in audit.losses if loss.loss < SLIGHT]
-    if safe and len(safe) < len(audit.losses):
-        said.append(
+    safe = [probability(one.threshold) for one in audit.losses if one.loss - (one.by_chance or 0.0) < SLIGHT]
+    if verdict.state == "off" and safe and len(safe) < len(audit.losses):
+        found.append(
             ("Who need not worry.", f"Those who act above {listed(safe)} lose less than {percent(SLIGHT)} each.")
         )
-    elif safe:
-        said.append(("Most need not worry.", f"At all common thresholds the loss is below {percent(SLIGHT)}."))
-    if audit.problem is not None:
-        problem = audit.problem
-        more = f"could earn {problem.swap_regret:.4g} more ({percent(problem.share)} of your payoff range)"
-        said.append(
+    fall = audit.fall
+    if fall is not None and fall.p_value <= SIGNIFICANT:
+        found.append(
             (
-                "With your payoffs.",
-                f"Believing the predictions earns {problem.value:.4g} per row, and "
-                f"{more if problem.swap_regret > 0 else 'nothing is lost by it'}.",
+                "Not in order.",
+                f"From {fall.low:.2f} to {fall.split:.2f} the outcome has a frequency of {percent(fall.before)}, above "
+                f"that to {fall.high:.2f} only {percent(fall.after)}. A rule that is not a threshold could gain more "
+                "than what is shown here.",
             )
         )
-    return said
-
-
-def _where(audit: Audit) -> str:
-    """The point of the reliability curve with the largest mass times deviation."""
-    curve = audit.curve
-    p, p_hat, _ = max(
-        zip(curve.p, curve.p_hat, curve.mass, strict=True), key=lambda point: abs(point[0] - point[1]) * point[2]
-    )
-    gap = audit.mean_prediction - audit.base_rate
-    overall = f" On average predictions are too {'high' if gap > 0 else 'low'} by {abs(gap):.3g}."
-    return (
-        f"A prediction of about {p:.3g} comes true {percent(p_hat)} of the time.{overall if abs(gap) > 0.001 else ''}"
-    )
+    if loss.measure == MONOTONE:
+        found.append(
+            (
+                "What this cannot show.",
+                "What a rule could gain that is not a threshold, such as acting between 0.2 and 0.3 but not above, "
+                "cannot be measured from predictions that occur once or a few times each.",
+            )
+        )
+    return found
 
 
 def _noise(audit: Audit) -> list[Advice]:
@@ -110,34 +90,16 @@ def _noise(audit: Audit) -> list[Advice]:
             f"Then, after {rounded(promise.choice.noise)}, nobody loses more than {percent(best.value)} of their "
             f"payoff range by believing the noised predictions ({best.source})."
         )
-    said = [Advice("guarantee", "Guarantee.", f"{far} {held}")]
+    topic: Topic = "guarantee" if best.value < audit.loss.estimate else "noise"  # worse than now is no advice
+    said = [Advice(topic, "Guarantee.", f"{far} {held}")]
     if after is not None:
-        better = after.cdl < audit.cdl
+        now = audit.loss.shown
+        better = after.cdl < now
         then = "A worst-case guarantee needs much noise. If outcomes are available, recalibrate instead."
         if better:
             then = "Noise needs no outcomes, but costs sharpness."
         effect = f"{rounded(after.noise)} would {'' if better else 'not '}reduce the most anyone loses"
-        text = f"{effect}: {percent(audit.cdl)} now, {percent(after.cdl)} after it. {then}"
+        text = f"{effect}: {percent(now)} now, {percent(after.cdl)} after it. {then}"
         said.append(Advice("noise", "On these rows.", text))
     lower = f"No noise that treats predictions one by one can guarantee less than {percent(limit.value)}"
     return [*said, Advice("noise", "Limit.", f"{lower} at this distance ({limit.source}).")]
-
-
-def fix_advice(fix: FileFix) -> str:
-    """Whether noise is worth it: only if its guarantee beats what is lost now, or outcomes are not available."""
-    guarantee = fix.choice.guarantee
-    if guarantee.vacuous:
-        return "The guarantee is vacuous at this distance to calibration. Recalibrate with outcomes instead."
-    if fix.before is None:
-        return "If outcomes are available, use them first: recalibration usually costs less than noise."
-    now = fix.before.ece if guarantee.quantity == "ECE" else fix.before.cdl
-    if now <= guarantee.value:
-        return (
-            f"Do nothing: acting on the predictions as they are loses {now:.4g}, less than the {guarantee.value:.4g} "
-            "that noise guarantees."
-        )
-    return (
-        f"The guarantee, {guarantee.value:.4g}, is below the current loss, {now:.4g}. With outcomes available, "
-        "recalibration usually does better still; noise is for predictions whose outcomes are not available, or are "
-        "chosen by an adversary."
-    )

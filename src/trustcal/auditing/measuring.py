@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trustcal.auditing.chance import inference
-from trustcal.auditing.numbers import GroupAudit, Inference, ProblemLoss, Promise, ThresholdLoss, WorstCase
+from trustcal.auditing.chance import chance_losses, inference, largest_fall
+from trustcal.auditing.class_measuring import class_audit
+from trustcal.auditing.class_record import ClassAudit
+from trustcal.auditing.groups import all_measures, mean_prediction, measured_groups_of, remedy_for
+from trustcal.auditing.losses import (
+    MONOTONE,
+    VALUES,
+    decision_loss,
+    loss_measure,
+    problem_loss,
+    threshold_loss,
+    worst_case,
+    worst_range,
+    worst_threshold,
+)
+from trustcal.auditing.numbers import Inference, Promise, Scores
 from trustcal.auditing.record import Audit
+from trustcal.auditing.segments import audited_segments
 from trustcal.checking import checked_count, generator, refuse_other
-from trustcal.curves import after_noise, histogram, movement, reliability_curve
-from trustcal.decisions import DecisionProblem, threshold
+from trustcal.class_predictor import ClassPredictor
+from trustcal.curves import after_noise, histogram, movement
+from trustcal.decisions import DecisionProblem, OutcomeProblem
+from trustcal.diagrams import decision_curve, loss_profile, reliability_diagram, swap_profile
 from trustcal.guarantees import best_noise
-from trustcal.measures.decision import cdl_witness
+from trustcal.inference import clinical_calibration
+from trustcal.measures.corp import corp
 from trustcal.measures.pooling import pooled
-from trustcal.measures.table import audited, values_of
-from trustcal.measures.transport import DtcWitness, dtc_witness
-from trustcal.measures.worst_loss import DecisionWitness
+from trustcal.measures.scores import auc
+from trustcal.measures.transport import dtc_witness
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
 from trustcal.predictor import Predictor, as_predictor
@@ -29,6 +46,8 @@ from trustcal.reading import evidence, payoff_problem
 if TYPE_CHECKING:
     from trustcal.remedies import Comparison
 
+Seed = np.random.Generator | int
+
 DRAWS = 40
 """Simulations for p-values and intervals, unless asked otherwise."""
 COMMON_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -36,58 +55,120 @@ CALIBRATED = 1e-12
 """A distance to calibration below this is rounding."""
 
 
+@overload
 def audit(
     source: Any,
     y_prob: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     *,
+    classes: str | Iterable[Any],
+    outcome: str | None = None,
+    weight: str | None = None,
+    drop_invalid: bool = False,
+    payoff: OutcomeProblem | str | os.PathLike[str] | None = None,
+    draws: int = DRAWS,
+    rng: np.random.Generator | int = 0,
+) -> ClassAudit: ...
+@overload
+def audit(
+    source: Any,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: None = None,
     prediction: str | None = None,
     outcome: str | None = None,
     weight: str | None = None,
     by: str | Sequence[str] | None = None,
+    cluster: ArrayLike | str | None = None,
     positive: Any = None,
     resolution: float | None = None,
     drop_invalid: bool = False,
+    table: str | None = None,
     payoff: DecisionProblem | str | os.PathLike[str] | None = None,
     compare: bool | Comparison = False,
+    segments: str | Sequence[str] | None = None,
     groups: Mapping[str, Predictor] | None = None,
     noise: Noise | None = None,
     cells: int | None = None,
     draws: int = DRAWS,
     rng: np.random.Generator | int = 0,
-) -> Audit:
+) -> Audit: ...
+def audit(
+    source: Any,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: str | Iterable[Any] | None = None,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    cluster: ArrayLike | str | None = None,
+    positive: Any = None,
+    resolution: float | None = None,
+    drop_invalid: bool = False,
+    table: str | None = None,
+    payoff: DecisionProblem | OutcomeProblem | str | os.PathLike[str] | None = None,
+    compare: bool | Comparison = False,
+    segments: str | Sequence[str] | None = None,
+    groups: Mapping[str, Predictor] | None = None,
+    noise: Noise | None = None,
+    cells: int | None = None,
+    draws: int = DRAWS,
+    rng: np.random.Generator | int = 0,
+) -> Audit | ClassAudit:
     """Audit predictions against outcomes: how wrong they are, who is hurt, whether it is chance, what to do.
 
-    The same as `trustcal audit`, with the same defaults.  Conditional measures (ECE, CDL) of values too rare to have a
-    frequency, such as continuous predictions, are taken on about n^(1/3) bins of equal mass, and the audit says so.
+    The same as `trustcal audit`, with the same defaults.  Where values are too rare to have a
+    frequency, as continuous predictions are, the losses are those that moving thresholds would save, without bins.
 
     Parameters
     ----------
     source : a file, a pattern, a list of files, a frame, a relation (as for `read`); a `Predictor`; or y_true.
+        Beside the formats of `read`: .json, .xlsx, .duckdb and SQLite files, and "-" for standard input.
     y_prob, sample_weight : rows in scikit-learn's order, where `source` is y_true.
+    classes : for more than two outcomes: the labels of the columns of y_prob, or for files the columns of
+        probabilities, such as "p_*".  Then payoff is an `OutcomeProblem`, or a CSV file with the header action and the
+        classes, and of the options below only outcome, weight, drop_invalid, draws and rng apply.
     prediction, outcome, weight, positive, resolution, drop_invalid : how to read a file or frame, as for `read`.
+    table : the table of a DuckDB or SQLite file, or the sheet of an Excel file, where there are several.
     by : the column or columns of a file or frame whose groups are measured too.
+    cluster : the cluster of each row, such as the event it is a forecast of, or the column that holds it: clusters, not
+        rows, are then independent in all tests, intervals and bounds.
     payoff : the user's decision problem, or a CSV file with the header action,0,1.
-    compare : whether to compare remedies on held-out rows too; or the result of `trustcal.compare` on these rows.
+    segments : columns whose values make segments, or "all": those that are hurt are found, as by `trustcal.segments`.
+    compare : whether to compare remedies on held-out rows too; or the table of `remedies.choose` on these rows.
     groups : predictors of groups by name, to measure them too.
     noise : the noise to look at, instead of the one with the best guarantee.
-    cells : the number of bins for conditional measures.
+    cells : also take ECE and CDL of such predictions, with rare values pooled into this many bins.
     draws : simulations for p-values and intervals; 0: none.  A known distribution needs none.
     rng : a numpy Generator or a seed.
 
     Returns
     -------
-    Audit : the numbers, with `.verdict`, `.advice`, `.check(…)`, `.to_html(path)` and `.to_json()`.
+    Audit : the numbers, with `.verdict`, `.advice`, `.check(…)`, `.to_html(path)` and `.to_json()`; with `classes`, a
+        `ClassAudit`.
 
     >>> audit(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])).cdl
     1.0
     >>> from importlib.resources import files
     >>> census = audit(files("trustcal") / "examples" / "census_income.csv", draws=0)
-    >>> print(census.verdict.state, round(census.cdl, 4))
-    harmful 0.0512
+    >>> print(census.loss.measure, round(census.loss.shown, 4))
+    monotone_cdl 0.0436
 
     O(n log n), and with `draws` that many times as much.
     """
+    if classes is not None or isinstance(source, ClassPredictor):
+        other = (prediction, by, cluster, positive, resolution, groups, noise, cells, compare or None, table, segments)
+        if any(option is not None for option in other) or isinstance(payoff, DecisionProblem):
+            raise ValueError("with classes only outcome, weight, drop_invalid, draws, rng and an OutcomeProblem apply.")
+        return class_audit(
+            source, y_prob, sample_weight, classes=classes, outcome=outcome, weight=weight, drop_invalid=drop_invalid,
+            payoff=payoff, draws=draws, rng=rng,
+        )  # fmt: skip
+    if isinstance(payoff, OutcomeProblem):
+        raise ValueError("an OutcomeProblem is for several classes: name them, classes=…, or use a DecisionProblem.")
     random = generator(rng)
     if groups is not None:
         refuse_other("groups", groups, Mapping, "a dict of predictors by the name of their group")
@@ -96,58 +177,71 @@ def audit(
     if not isinstance(compare, bool):
         from trustcal.remedies import Comparison
 
-        refuse_other("compare", compare, Comparison, "True, False or the result of trustcal.compare")
-    checked_count("draws", draws, least=0)
+        refuse_other("compare", compare, Comparison, "True, False or the table of trustcal.remedies.choose")
+    checked_count("draws", draws, least=0, most=10**7)
     problem = payoff_problem(payoff)
     found = evidence(
         source, y_prob, sample_weight, prediction=prediction, outcome=outcome, weight=weight, by=by, positive=positive,
-        resolution=resolution, drop_invalid=drop_invalid,
+        resolution=resolution, drop_invalid=drop_invalid, cluster=cluster, table=table,
     )  # fmt: skip
     q, parts = found.predictor, {**found.groups, **(groups or {})}
     if compare is True:
         from trustcal.remedies import compared
 
         compare = compared(found, problem, rng=rng)
-    measured, bins = pooled(q, cells)
-    witness, distance = cdl_witness(measured), dtc_witness(q)
-    shown = _measures(q, measured, witness, distance)
+    measure, measured = loss_measure(q), pooled(q, cells)[0]
+    distance = dtc_witness(q)
+    shown = all_measures(q, measured, cells, distance)
     chance = inference(distance, shown, cells, draws, random)
+    law = measured if measure == VALUES else q
+    worst = worst_threshold(law, measure)
+    asked = np.array([worst, *COMMON_THRESHOLDS])
+    losses = chance_losses(q, measure, asked, problem, cells, draws, random)
+    by_chance = [None] * len(asked) if losses is None else [losses.largest, *losses.at[1:].tolist()]
     promise = _promise(distance.upper, chance)
-    chosen = noise if noise is not None or promise is None else promise.choice.noise
+    chosen = noise
+    if noise is None and promise is not None and (chance is None or promise.choice.guarantee.value < shown[measure]):
+        chosen = promise.choice.noise  # otherwise it promises no less than what is lost now: nobody needs its effect
+    one, *common = (threshold_loss(law, measure, mu, by) for mu, by in zip(asked.tolist(), by_chance, strict=True))
+    known = None if chance is None else chance.of(measure)
+    shown_at = asked if problem is None else np.append(asked, problem.thresholds)
+    groups_of = {str(name): as_predictor(part) for name, part in parts.items()}
+    measured_groups = measured_groups_of(q, groups_of, problem, cells, draws, random)
+    p_values = [None if chance is None else chance.test.p_value, *(group.p_value for group in measured_groups)]
     return Audit(
         rows=q.rows,
         effective_rows=q.effective_rows,
         values=len(q),
         base_rate=q.base_rate,
-        mean_prediction=_mean(q),
-        cells=bins,
+        mean_prediction=mean_prediction(q),
+        cells=None if cells is None else len(measured),
         measures=shown,
         dtc_lower=float(distance.lower),
         inference=chance,
-        worst=WorstCase(tuple(witness.thresholds.tolist()), tuple(witness.weights.tolist()), _table(witness.problem)),
-        worst_threshold=_worst_threshold(measured, witness),
-        losses=tuple(_threshold_loss(measured, mu) for mu in COMMON_THRESHOLDS),
-        problem=None if problem is None else _problem_loss(measured, problem),
-        curve=reliability_curve(measured),
+        loss=decision_loss(q, measure, shown[measure], known, random),
+        worst=worst_case(law, measure),
+        worst_threshold=one,
+        worst_range=worst_range(q),
+        fall=None if chance is None or measure == VALUES else largest_fall(q, draws, random),
+        losses=tuple(common),
+        problem=None if problem is None else problem_loss(q, problem, None if losses is None else losses.regret),
+        scores=Scores(corp(q), corp(q, "log"), auc(q) if 0 < q.base_rate < 1 else None),
+        clinical=None if q.rows is None else clinical_calibration(q),
         histogram=histogram(q),
         movement=movement(distance),
         guarantee=promise,
-        after_noise=None if chosen is None else after_noise(q, measured, chosen),
+        after_noise=None if chosen is None else after_noise(q, q.isotonic() if measure == MONOTONE else law, chosen),
+        remedy=remedy_for(compare or found, p_values, problem, rng),
         comparison=compare or None,
-        groups=tuple(_group(str(name), as_predictor(part), cells, draws, random) for name, part in parts.items()),
+        groups=measured_groups,
+        segments=None
+        if segments is None
+        else audited_segments(source, found, segments, problem, table, positive, draws, rng),
         provenance=found.provenance,
+        profile=(loss_profile if measure == MONOTONE else swap_profile)(law, thresholds=shown_at),
+        net_benefit=decision_curve(q),
+        diagram=reliability_diagram(q, band=draws > 0, rng=rng),  # last: it must not change the draws above
     )
-
-
-def _measures(q: Predictor, measured: Predictor, witness: DecisionWitness, distance: DtcWitness) -> dict[str, float]:
-    """Every measure of the table; DTC and CDL from their witnesses."""
-    known = {"dtc": float(distance.upper), "cdl": witness.value}
-    rest = values_of([key for key in audited() if key not in known], q, measured)
-    return {key: (known | rest)[key] for key in audited()}
-
-
-def _mean(q: Predictor) -> float:
-    return float(q.p @ q.mass / q.mass.sum())
 
 
 def _promise(distance: float, chance: Inference | None) -> Promise | None:
@@ -156,47 +250,3 @@ def _promise(distance: float, chance: Inference | None) -> Promise | None:
         return None
     eps, level = (float(distance), None) if chance is None else (chance.dtc.upper, chance.level)
     return Promise(eps, level, best_noise(eps, "cdl"))
-
-
-def _group(name: str, q: Predictor, cells: int | None, draws: int, rng: np.random.Generator) -> GroupAudit:
-    measured, bins = pooled(q, cells)
-    witness, distance = cdl_witness(measured), dtc_witness(q)
-    shown = _measures(q, measured, witness, distance)
-    known = inference(distance, {"cdl": shown["cdl"]}, cells, draws, rng)
-    return GroupAudit(
-        name=name,
-        rows=q.rows,
-        base_rate=q.base_rate,
-        mean_prediction=_mean(q),
-        cells=bins,
-        measures=shown,
-        worst_threshold=_worst_threshold(measured, witness),
-        uncertainty=None if known is None else known.measures[0],
-    )
-
-
-def _worst_threshold(q: Predictor, witness: DecisionWitness) -> ThresholdLoss:
-    """Between predictions the profile is convex, so its ratio to max(mu, 1 − mu) peaks at a prediction, 0, 1/2 or 1."""
-    mu = np.concatenate([[0.0, 0.5, 1.0], q.p])
-    return _threshold_loss(q, float(mu[np.argmax(witness.profile(mu) / np.maximum(mu, 1 - mu))]))
-
-
-def _threshold_loss(q: Predictor, mu: float) -> ThresholdLoss:
-    swaps = threshold(mu).swaps(q)
-    return ThresholdLoss(mu, float(swaps.gain.sum()), float(q.mass[swaps.gain > 0].sum()))
-
-
-def _problem_loss(q: Predictor, problem: DecisionProblem) -> ProblemLoss:
-    return ProblemLoss(
-        actions=problem.actions,
-        payoff=_table(problem),
-        thresholds=tuple(problem.thresholds.tolist()),
-        responses=tuple(problem.responses.tolist()),
-        value=problem.value(q),
-        swap_regret=problem.swap_regret(q),
-        stakes=problem.stakes,
-    )
-
-
-def _table(problem: DecisionProblem) -> tuple[tuple[float, float], ...]:
-    return tuple((at_0, at_1) for at_0, at_1 in np.asarray(problem.payoff).tolist())

@@ -9,19 +9,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from trustcal.auditing.advice import Advice, advice_on
-from trustcal.auditing.gates import Failure, Gate
-from trustcal.auditing.numbers import GroupAudit, Inference, ProblemLoss, Promise, ThresholdLoss, WorstCase
+from trustcal.auditing.gates import Failure, Gate, missing
+from trustcal.auditing.numbers import (
+    DecisionLoss,
+    Fall,
+    GroupAudit,
+    Inference,
+    ProblemLoss,
+    Promise,
+    Scores,
+    ThresholdLoss,
+    WorstCase,
+    WorstRange,
+)
 from trustcal.auditing.rebuilding import plain, rebuilt
 from trustcal.auditing.verdict import Verdict, verdict_on
-from trustcal.curves import AfterNoise, Curve, Histogram, Movement
+from trustcal.curves import AfterNoise, Histogram, Movement
+from trustcal.diagrams import DecisionCurve, LossProfile, ReliabilityDiagram
+from trustcal.inference import ClinicalCalibration
+from trustcal.measures.table import audited
 from trustcal.reading import Provenance
-from trustcal.states import loaded
+from trustcal.segmenting import Segments
+from trustcal.states import parsed
 
 if TYPE_CHECKING:
-    from trustcal.remedies import Comparison
+    from matplotlib.axes import Axes
 
-VERSION = 2
-"""The version of the JSON, whose fields docs/audit-schema.md lists: raised when a field changes its meaning."""
+    from trustcal.remedies import Comparison, HeldOutGain
+
+VERSION = 3
+"""The version of the JSON, whose fields audit-schema.md lists: raised when a field changes its meaning."""
 TITLE = "How far can these probabilities be trusted?"
 """The title of the page, unless another is given."""
 
@@ -47,23 +64,38 @@ class Audit:
     mean_prediction: float
     """The mean prediction."""
     cells: int | None
-    """ECE, CDL and all losses were taken on this many bins of equal mass; None: on the values as they are."""
+    """ECE and CDL were taken on this many bins, because that was asked for; None: on the values as they are."""
     measures: Mapping[str, float]
-    """Every measure by its key, in the order of the table of measures; for dtc, the certified upper end."""
+    """The measures by their keys, in the order of the table of measures; for dtc, the certified upper end.  ECE and CDL
+    are left out if values are too rare to have a frequency, unless bins were asked for."""
     dtc_lower: float
     """The distance to calibration lies in [dtc_lower, measures["dtc"]]: certified, see `dtc_witness`."""
     inference: Inference | None
     """Tests, floors and intervals; None if none were asked for, and for a known distribution."""
+    loss: DecisionLoss
+    """The most that anyone loses by believing the predictions."""
     worst: WorstCase
     """Of all decision makers, the one who loses most."""
     worst_threshold: ThresholdLoss
     """Of all who act above one threshold, the one who loses most."""
+    worst_range: WorstRange | None
+    """The range of predictions with the largest bias; None if there is none."""
+    fall: Fall | None
+    """Where predictions are in the wrong order; None if nowhere, without inference, and where CDL measures the loss."""
     losses: tuple[ThresholdLoss, ...]
     """Those who act above common thresholds."""
     problem: ProblemLoss | None
     """The user's own decision maker."""
-    curve: Curve
-    """The reliability curve."""
+    diagram: ReliabilityDiagram
+    """The reliability diagram without bins, with its consistency band."""
+    profile: LossProfile
+    """What those who act above a threshold lose, for every threshold, and which threshold to use instead."""
+    net_benefit: DecisionCurve
+    """The net benefit at every threshold, and that of treating everybody."""
+    scores: Scores
+    """Brier score and log loss, each split into miscalibration, discrimination and uncertainty; and the AUC."""
+    clinical: ClinicalCalibration | None
+    """Calibration in the large, slope and intercept, ICI and two tests; None for a known distribution."""
     histogram: Histogram
     """How the predictions are spread."""
     movement: Movement
@@ -71,18 +103,24 @@ class Audit:
     guarantee: Promise | None
     """What noise guarantees; None if the predictions are calibrated."""
     after_noise: AfterNoise | None
-    """The predictor after that noise, or the one given; None if the predictions are calibrated."""
+    """The predictor after the noise given; otherwise after that noise, if it guarantees less than what is lost now, or
+    without inference; None if the predictions are calibrated."""
+    remedy: HeldOutGain | None
+    """The recommended remedy and what it gains on held-out rows; None unless the predictions are off, where rows are
+    too few, and for a known distribution."""
     comparison: Comparison | None
     """Remedies compared on held-out rows; None if no comparison was asked for."""
     groups: tuple[GroupAudit, ...]
-    """Groups of rows side by side."""
+    """Groups of rows side by side, those that lose most first."""
+    segments: Segments | None
+    """The segments that are hurt; None if they were not searched."""
     provenance: Provenance | None
     """What was read and what was left out; None for arrays and known distributions."""
 
     def __getattr__(self, name: str) -> float:
         measures: Mapping[str, float] = self.__dict__.get("measures", {})
         if name not in measures:
-            raise AttributeError(f"an Audit has no attribute {name!r}")
+            raise AttributeError(missing(name) if name in audited() else f"an Audit has no attribute {name!r}")
         return measures[name]
 
     @property
@@ -119,10 +157,10 @@ class Audit:
         O(number of gates).
         """
         parsed = [gate if isinstance(gate, Gate) else Gate.parse(gate) for gate in gates]
-        return tuple(Failure(gate, gate.value(self)) for gate in parsed if gate.fails(self))
+        return tuple(failure for gate in parsed for failure in gate.failures(self))
 
     def to_json(self) -> str:
-        """All numbers by the names of the fields, with the verdict and the advice: see docs/audit-schema.md.
+        """All numbers by the names of the fields, with the verdict and the advice: see audit-schema.md.
 
         Returns
         -------
@@ -152,10 +190,10 @@ class Audit:
 
         O(size of the audit).
         """
-        from trustcal.remedies import Comparison
+        from trustcal.remedies import Comparison, HeldOutGain
 
-        state = loaded(text, "Audit", VERSION, tuple(field.name for field in fields(cls)))
-        found: Audit = rebuilt(cls, state, "the audit", {"Comparison": Comparison})
+        state = parsed(text, "Audit", VERSION, tuple(field.name for field in fields(cls)))
+        found: Audit = rebuilt(cls, state, "the audit", {"Comparison": Comparison, "HeldOutGain": HeldOutGain})
         return found
 
     def to_html(self, path: str | Path, title: str = TITLE) -> None:
@@ -173,6 +211,39 @@ class Audit:
 
         with atomically(path) as fresh:
             fresh.write_text(page(self, title), encoding="utf-8")
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the reliability diagram, with the thresholds of the user's payoffs.
+
+        Parameters
+        ----------
+        ax : matplotlib axes; new ones by default.
+
+        Returns
+        -------
+        Axes : those of `trustcal.plots.reliability`.
+
+        >>> from matplotlib.figure import Figure
+        >>> from trustcal import Predictor, audit
+        >>> audit(Predictor([0.5], [1.0], [0.75])).plot(ax=Figure().subplots()).get_xlabel()
+        'prediction'
+
+        O(size of the diagram).
+        """
+        from trustcal.plots import reliability
+
+        return reliability(self, ax=ax)
+
+    def __repr__(self) -> str:
+        """One line: the number of rows, the state of the verdict and the loss."""
+        rows = "a known distribution" if self.rows is None else f"{self.rows:,} rows"
+        return f"Audit({rows}, {self.verdict.state}, {self.loss.measure} {self.loss.estimate:.4f})"
+
+    def _repr_html_(self) -> str:
+        """The first screen of the page, for notebooks."""
+        from trustcal.report.page import first_screen
+
+        return first_screen(self)
 
     def __str__(self) -> str:
         from trustcal.report.terminal.audit import plain_audit

@@ -1,115 +1,220 @@
-"""The verdict: is the loss beyond chance, and who loses most?  The only place that decides significance."""
+"""The verdict: can the predictions be believed, who is hurt, where, and what to do?  As data, for every face."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, final
 
-from trustcal.formats import acts, p_equals, percent, probability
+from trustcal.auditing.harms import ROUNDING, Harm, harms, worst_group, your_loss
+from trustcal.auditing.losses import MONOTONE
+from trustcal.auditing.numbers import SIGNIFICANT
+from trustcal.formats import percent
 
 if TYPE_CHECKING:
+    from trustcal.auditing.numbers import DecisionLoss, GroupAudit
     from trustcal.auditing.record import Audit
 
-SIGNIFICANT: Final = 0.05
-"""The level of the test; each of the two tests below has half of it (Bonferroni)."""
-TESTED: Final = ("cdl", "smcal")
-"""The measures whose p-values decide."""
-ROUNDING: Final = 1e-12
-"""A loss below this is rounding."""
+SLIGHT: Final = 0.005
+"""A loss of at most half a per cent of the payoff range matters to nobody, whatever the test says."""
+SMALL: Final = 0.02
+"""Without evidence against the predictions, they can be trusted if nobody can lose more than this."""
+LARGE: Final = 0.1
+"""If a loss of more than this cannot be ruled out, and nothing is proved, there are too few rows to tell."""
 
-State = Literal["harmless", "chance", "harmful"]
+State = Literal["trustworthy", "no evidence", "off", "too few rows to tell", "not tested"]
 
 
 @final
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the predictions can be believed, in one to three sentences, with the numbers that decide it."""
+    """Whether the predictions can be believed, with the numbers that decide it."""
 
     state: State
-    """harmless: nobody loses anything; chance: not more than calibrated predictions would show; else harmful."""
+    """trustworthy: nobody loses much; no evidence: no more than chance would show, but some loss cannot be ruled out;
+    off: more than chance; too few rows to tell; not tested: no simulations were asked for."""
     headline: str
     """The verdict in words."""
+    caveats: tuple[str, ...]
+    """What the reader must know about the data: one outcome only, predictions that are all 0 or 1, one action only."""
+    hurt: tuple[Harm, ...]
+    """Who is hurt: your own decision maker, the worst-hurt group, whoever acts above one threshold."""
+    where: str | None
+    """The range of predictions with the largest bias, in words; None if there is no evidence of any."""
     loss: float
-    """The calibration decision loss: the most that anyone loses, as a share of their payoff range."""
-    by_chance: float | None
-    """The mean of this loss if the predictions were calibrated; None without inference."""
+    """The most that anyone loses, as a share of their payoff range: the estimate for the population."""
+    lower: float | None
+    """The lower end of its interval; None without inference."""
+    upper: float | None
+    """The upper end."""
     p_value: float | None
-    """The smaller p-value of calibration decision loss and smooth calibration error; None without inference."""
+    """The p-value of the combined test of calibration; None without inference."""
     draws: int | None
-    """The number of simulations behind the p-value; None without inference."""
+    """The number of simulations behind the p-value."""
 
     @property
     def fine(self) -> bool:
-        """Whether there is nothing to worry about."""
-        return self.state != "harmful"
+        """Whether there is no evidence against the predictions, from enough rows to have seen it."""
+        return self.state in ("trustworthy", "no evidence")
 
     def __str__(self) -> str:
         return self.headline
 
 
 def verdict_on(audit: Audit) -> Verdict:
-    """The verdict on an audit.
-
-    The state is "chance" if both p-values exceed half the level; a p-value that is the smallest possible with this
-    number of draws never counts as chance.
-    """
-    known = audit.inference
-    loss = audit.measures["cdl"]
-    tests = [] if known is None else [known.of(key).test for key in TESTED]
-    p_value = min((test.p_value for test in tests), default=None)
-    by_chance = tests[0].floor.mean if tests else None
-    state: State = "harmful"
-    if not audit.worst.thresholds or loss < ROUNDING:
-        state = "harmless"
-    elif p_value is not None and p_value > max(SIGNIFICANT / 2, 1 / (tests[0].draws + 1)):
-        state = "chance"
-    return Verdict(state, _HEADLINES[state](audit), loss, by_chance, p_value, tests[0].draws if tests else None)
-
-
-def _harmless(_: Audit) -> str:
-    return "No decision maker loses anything by believing these predictions."
-
-
-def _chance(audit: Audit) -> str:
-    assert audit.inference is not None
-    known = audit.inference.of("cdl")
-    return (
-        "There is no evidence against these predictions: a calibrated model would show this much miscalibration by "
-        f"chance with {audit.rows:,} rows. The measured loss is {percent(known.value)} of the payoff range; by chance "
-        f"alone it would be about {percent(known.floor)}."
+    """The verdict on an audit: one rule, the combined test at 5 %, and the upper end of the interval for the loss."""
+    known, loss = audit.inference, audit.loss
+    state = _state(audit)
+    off = state in ("off", "not tested")
+    return Verdict(
+        state=state,
+        headline=_HEADLINES[state](audit),
+        caveats=tuple(_caveats(audit)),
+        hurt=tuple(harms(audit, off)),
+        where=_where(audit) if off else None,
+        loss=loss.estimate,
+        lower=loss.lower,
+        upper=loss.upper,
+        p_value=None if known is None else known.test.p_value,
+        draws=None if known is None else known.test.draws,
     )
 
 
-def _harmful(audit: Audit) -> str:
-    return f"{_who(audit)}{_not_chance(audit)}"
-
-
-def _who(audit: Audit) -> str:
-    one, worst = audit.worst_threshold, [probability(mu) for mu in audit.worst.thresholds]
-    sentence = (
-        f"By believing these predictions, a decision maker who acts {acts(one.threshold)} loses "
-        f"{percent(one.loss)} of the payoff range."
-    )
-    if len(worst) == 1:
-        return f"{sentence} Nobody loses more."
-    return (
-        f"{sentence} The most anyone loses is {percent(audit.measures['cdl'])}: "
-        f"with three actions, changing at {worst[0]} and at {worst[1]}."
-    )
-
-
-def _not_chance(audit: Audit) -> str:
-    known = audit.inference
+def _state(audit: Audit) -> State:
+    known, loss = audit.inference, audit.loss
     if known is None:
-        return ""
-    loss, smooth = known.of("cdl"), known.of("smcal")
-    by_chance = f" By chance alone it would be about {percent(loss.floor)}"
-    if min(loss.p_value, smooth.p_value) > SIGNIFICANT / 2:
-        return f"{by_chance}, but {known.draws} simulations are too few to decide: use at least 39."
-    if loss.p_value <= SIGNIFICANT:
-        return f"{by_chance}."
-    p = p_equals(smooth.p_value, known.draws)
-    return f"{by_chance}, so part of it may be chance; that the predictions are miscalibrated is not ({p})."
+        if loss.shown < ROUNDING and not audit.worst.thresholds:
+            return "trustworthy" if audit.rows is None else "not tested"
+        return "off" if audit.rows is None else "not tested"
+    assert loss.upper is not None
+    groups = any(group.p_value is not None and group.p_value <= SIGNIFICANT for group in audit.groups)
+    if groups and known.test.p_value > SIGNIFICANT:
+        return "off"
+    return tested_state(known.test.p_value, loss.upper)
 
 
-_HEADLINES: Final = {"harmless": _harmless, "chance": _chance, "harmful": _harmful}
+def tested_state(p_value: float, upper: float) -> State:
+    """The one rule: by the p-value of calibration, and by the most that anyone loses, at the upper end."""
+    if p_value <= SIGNIFICANT:
+        return "trustworthy" if upper <= SLIGHT else "off"
+    if upper <= SMALL:
+        return "trustworthy"
+    return "no evidence" if upper <= LARGE else "too few rows to tell"
+
+
+def undecided(state: State, things: str, rows: int | None, upper: float) -> str:
+    """The headline where there is no evidence against predictions or probabilities."""
+    count, most = f"{rows or 0:,} row{'s' * (rows != 1)}", percent(upper)
+    if state == "no evidence":
+        return (
+            f"No evidence against these {things}: what they show, calibrated ones would show by chance with {count}. "
+            f"A loss of up to {most} of the payoff range cannot be ruled out."
+        )
+    return (
+        f"Too few rows to tell. There is no evidence against these {things}, but with {count} a loss of up to {most} "
+        "of the payoff range cannot be ruled out. Collect more rows before you rely on them."
+    )
+
+
+def _trustworthy(audit: Audit) -> str:
+    if audit.inference is None:
+        return "No decision maker loses anything by believing these predictions."
+    loss = audit.loss
+    assert loss.upper is not None
+    slightly = "They are slightly off, but nobody" if audit.inference.test.p_value <= SIGNIFICANT else "Nobody"
+    return (
+        f"You can act on these predictions. {slightly} loses more than {percent(loss.upper)} of their payoff range by "
+        f"believing them; the estimate is {percent(loss.estimate)}."
+    )
+
+
+def _undecided(audit: Audit) -> str:
+    assert audit.loss.upper is not None
+    return undecided(_state(audit), "predictions", audit.rows, audit.loss.upper)
+
+
+def _off(audit: Audit) -> str:
+    """Off, then who is hurt: your payoffs, the worst-hurt group; if neither can be said, whoever loses most."""
+    loss, known = audit.loss, audit.inference
+    if known is None:
+        what = "moving thresholds would save up to" if loss.measure == MONOTONE else "believing them loses up to"
+        return f"These predictions are off: {what} {percent(loss.shown)} of the payoff range."
+    group, yours = worst_group(audit), audit.problem
+    clear = yours is not None and bool(yours.lower)
+    where = "" if known.test.p_value <= SIGNIFICANT else " in part of the rows"
+    said = [f"These predictions are off{where}, and not by chance."]
+    if yours is not None:
+        said.append(your_loss(yours))
+    if group is not None:
+        said.append(_in_group(group))
+    if group is None and not clear:
+        said.append(_anyone(audit))
+    return " ".join(said)
+
+
+def _anyone(audit: Audit) -> str:
+    loss = audit.loss
+    if loss.estimate < ROUNDING:
+        return (
+            f"What they cost is small: on these rows nobody loses more than {percent(loss.shown)} of the payoff range."
+        )
+    return f"Believing them costs up to {percent(loss.estimate)} of the payoff range ({_interval(loss)})."
+
+
+def _in_group(group: GroupAudit) -> str:
+    loss = f"up to {percent(group.loss.estimate)} of the payoff range is lost there ({_interval(group.loss)})"
+    if abs(group.base_rate - group.mean_prediction) < 0.01:
+        return f"In {group.name} {loss}."
+    return (
+        f"In {group.name} the outcome has a frequency of {percent(group.base_rate)}, where "
+        f"{percent(group.mean_prediction)} was predicted: {loss}."
+    )
+
+
+def _not_tested(audit: Audit) -> str:
+    what = "moving thresholds would save up to" if audit.loss.measure == MONOTONE else "believing them loses up to"
+    return (
+        f"On these rows {what} {percent(audit.loss.shown)} of the payoff range. Whether that is chance was not tested: "
+        "use draws."
+    )
+
+
+def _interval(loss: DecisionLoss) -> str:
+    return f"95 % interval: {percent(loss.lower or 0.0)} to {percent(loss.upper or 0.0)}"
+
+
+def _caveats(audit: Audit) -> list[str]:
+    """What the reader must know about the data."""
+    said = []
+    if audit.rows is not None and audit.base_rate in (0, 1):
+        said.append(
+            f"All outcomes are {audit.base_rate:.0f}: nothing can be said about how well the predictions tell cases "
+            "apart. If that is a mistake, check the outcome column, or name the positive label."
+        )
+    if audit.rows is not None and set(audit.diagram.p) <= {0.0, 1.0}:
+        said.append(
+            "All predictions are 0 or 1: these are decisions, not probabilities. Audit the probabilities behind them, "
+            "such as predict_proba gives."
+        )
+    if audit.problem is not None and len(audit.problem.actions) == 1:
+        said.append("Your payoffs have one action, so no prediction can change what you earn. Add the alternative.")
+    return said
+
+
+def _where(audit: Audit) -> str | None:
+    worst = audit.worst_range
+    if worst is None:
+        return None
+    high = "high" if worst.bias > 0 else "low"
+    mean = abs(worst.bias) / worst.mass
+    low, to = f"{worst.low:.2f}", f"{worst.high:.2f}"
+    places = f"from {low} to {to}" if low != to else f"of {low}"
+    return f"Predictions {places} ({percent(worst.mass)} of the rows) are too {high}, by {mean:.2f} on average."
+
+
+_HEADLINES: Final = {
+    "trustworthy": _trustworthy,
+    "no evidence": _undecided,
+    "too few rows to tell": _undecided,
+    "off": _off,
+    "not tested": _not_tested,
+}

@@ -1,0 +1,123 @@
+"""Who is hurt by believing the predictions: you, the worst-hurt group, whoever acts above one threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, final
+
+from trustcal.auditing.numbers import SIGNIFICANT
+from trustcal.formats import acts, amount, percent
+
+if TYPE_CHECKING:
+    from trustcal.auditing.numbers import GroupAudit, ProblemLoss
+    from trustcal.auditing.record import Audit
+
+ROUNDING: Final = 1e-12
+"""A loss below this is rounding."""
+
+
+@final
+@dataclass(frozen=True)
+class Harm:
+    """Somebody who is hurt by believing the predictions."""
+
+    who: str
+    """Your own payoffs, the worst-hurt group, or whoever acts above one threshold."""
+    text: str
+    """By how much, and what they should do instead."""
+    loss: float
+    """What they lose, as a share of the payoff range: the estimate, less what would show by chance."""
+    lower: float | None
+    """The lower end of its interval; None without inference, and for one threshold."""
+    upper: float | None
+    """The upper end."""
+
+
+def harms(audit: Audit, off: bool) -> list[Harm]:
+    """Who is hurt, the most relevant first; whoever acts above one threshold only if the predictions are off."""
+    said, problem, group = [], audit.problem, worst_group(audit)
+    if problem is not None:
+        ends = [None if end is None else end / (problem.stakes or 1.0) for end in (problem.lower, problem.upper)]
+        said.append(Harm("With your payoffs", _yours(problem), problem.share, *ends))
+    if group is not None:
+        loss = group.loss
+        said.append(Harm("Worst-hurt group", _group(group), loss.estimate, loss.lower, loss.upper))
+    one = audit.worst_threshold
+    if one.loss > ROUNDING and off:
+        should = acts(one.instead, one.instead_on)
+        rule = f"{should} act" if should in ("never", "always") else f"act {should}"
+        text = (
+            f"whoever acts {acts(one.threshold, one.acts_on)} should {rule}. On these rows that gains "
+            f"{percent(one.gain)} of the payoff range and reverses {percent(one.reversed)} of the decisions."
+        )
+        said.append(Harm("Worst hit", text, max(0.0, one.loss - (one.by_chance or 0.0)), None, None))
+    return said
+
+
+def worst_group(audit: Audit) -> GroupAudit | None:
+    """Of the groups that are off by more than chance, the one that loses most, with the user's payoffs if given."""
+    hurt = [group for group in audit.groups if group.p_value is not None and group.p_value <= SIGNIFICANT]
+    return max(hurt, key=lambda group: group.harm, default=None)
+
+
+def your_loss(problem: ProblemLoss) -> str:
+    """What the user's own decision maker loses, in one sentence; the problem must have been tested."""
+    if problem.lower:
+        return (
+            f"With your payoffs, believing them costs about {amount(problem.estimate)} per row, "
+            f"{percent(problem.share)} of the payoff range (95 % interval: {amount(problem.lower)} to "
+            f"{amount(problem.upper or 0.0)} per row)."
+        )
+    most = percent((problem.upper or 0.0) / (problem.stakes or 1.0))
+    return (
+        "With your payoffs, taken over all rows, that costs nothing which chance does not explain; "
+        f"a loss of up to {most} of the payoff range cannot be ruled out."
+    )
+
+
+def better_rule(problem: ProblemLoss) -> str:
+    """The better rule for the user's payoffs, as in: choosing “treat” above 0.2 instead of above 0.25."""
+    if problem.action_regret > problem.moving:
+        swaps = [f"“{one.better}” for “{one.action}”" for one in problem.recommendations if one.gain > 0]
+        return f"taking {' and '.join(swaps)}"
+    names = [problem.actions[response] for response in problem.responses]
+    moved = [
+        f"“{name}” {acts(new)} instead of {acts(old)}"
+        for name, old, new in zip(names[1:], problem.thresholds, problem.instead, strict=True)
+        if new != old
+    ]
+    return f"choosing {' and '.join(moved)}"
+
+
+def _yours(problem: ProblemLoss) -> str:
+    earns = f"believing the predictions earns {amount(problem.value)} per row"
+    if problem.regret <= ROUNDING * max(1.0, problem.stakes):
+        return f"{earns}, and other thresholds or actions would not earn more."
+    rule = better_rule(problem)
+    found = f"{earns}. {rule[0].upper()}{rule[1:]} would have earned {amount(problem.regret)} more"
+    if problem.by_chance is None or problem.lower is None or problem.upper is None:
+        return f"{found}."
+    if problem.estimate == 0:
+        return (
+            f"{earns}, and other thresholds or actions would not have earned more than chance explains. A gain of up "
+            f"to {amount(problem.upper)} cannot be ruled out."
+        )
+    return (
+        f"{found}; {amount(problem.by_chance)} of that would show by chance "
+        f"(95 % interval for the gain: {amount(problem.lower)} to {amount(problem.upper)})."
+    )
+
+
+def _group(group: GroupAudit) -> str:
+    high = "high" if group.mean_prediction > group.base_rate else "low"
+    yours = ""
+    if group.problem is not None and group.problem.estimate > 0:
+        yours = (
+            f" With your payoffs, {better_rule(group.problem)} there gains {amount(group.problem.regret)} per row, of "
+            f"which {amount(group.problem.by_chance or 0.0)} would show by chance."
+        )
+    return (
+        f"{group.name}, where up to {percent(group.loss.estimate)} of the payoff range is lost. Its predictions are "
+        f"too {high}: {group.mean_prediction:.2f} on average, where the outcome has a frequency of "
+        f"{group.base_rate:.2f}.{yours}"
+    )

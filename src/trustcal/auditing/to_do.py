@@ -1,0 +1,118 @@
+"""What to do: use another threshold, recalibrate, collect more rows, or nothing.  One rule with the verdict.
+
+A remedy is recommended only if the predictions are off.  If they are off and no remedy helps on held-out rows, the
+advice says so; it is never to do nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from trustcal.auditing.harms import better_rule, worst_group
+from trustcal.formats import amount, percent
+
+if TYPE_CHECKING:
+    from trustcal.auditing.numbers import ProblemLoss
+    from trustcal.auditing.record import Audit
+    from trustcal.remedies import Comparison, HeldOutGain
+
+_OTHERWISE: Final = {
+    "trustworthy": (
+        "Nothing to fix.",
+        "Whoever acts on these predictions does about as well as anyone could with them.",
+    ),
+    "no evidence": ("Nothing to fix for now.", "Audit again when there are more rows."),
+    "too few rows to tell": (
+        "Collect more rows.",
+        "Until then, do not rely on these predictions where much is at stake.",
+    ),
+    "not tested": ("Test it.", "Audit with simulations, such as draws=200."),
+}
+
+
+def to_do(audit: Audit) -> list[tuple[str, str]]:
+    """What to do, the most useful first, each in a few words and in whole sentences."""
+    state, compared = audit.verdict.state, audit.comparison
+    if state != "off":
+        lead, text = _OTHERWISE[state]
+        return [(lead, text if compared is None else f"{text} {_tried(compared)}")]
+    if audit.rows is None:
+        return [("Replace each prediction by what it means.", "The distribution is known: use `q.calibrated()`.")]
+    said = []
+    if audit.problem is not None and audit.problem.lower:
+        said.append(("Use another rule.", _rule(audit.problem)))
+    group = worst_group(audit)
+    if group is not None and group.remedy is not None and group.remedy.method != "none":
+        lead = f"Recalibrate {group.name} by itself, by {group.remedy.method}."
+        said.append((lead, f"{_gain(group.remedy)} {_command(audit, by=True)}"))
+    if audit.remedy is not None and _helps(audit.remedy, alone=not said):
+        said.append((f"Recalibrate, by {audit.remedy.method}.", f"{_gain(audit.remedy)} {_command(audit)}"))
+    if said:
+        return said
+    if audit.remedy is None:
+        return [("Recalibrate.", f"The outcomes are at hand. {_command(audit, by=group is not None)}")]
+    return [
+        (
+            "Collect more rows.",
+            "The predictions are off, but on held-out rows no remedy gains more than its standard error. Until then, "
+            "do not rely on them where much is at stake.",
+        )
+    ]
+
+
+def _helps(remedy: HeldOutGain, alone: bool) -> bool:
+    """Whether to advise it: it is recommended, and beside other advice its gain is clear."""
+    return remedy.method != "none" and (alone or remedy.lower > 0)
+
+
+def _rule(problem: ProblemLoss) -> str:
+    rule, hundred = better_rule(problem), 100
+    ends = [amount(hundred * (end or 0.0)) for end in (problem.lower, problem.upper)]
+    return (
+        f"{rule[0].upper()}{rule[1:]} gains about {amount(hundred * problem.estimate)} per 100 decisions (95 % "
+        f"interval: {ends[0]} to {ends[1]})."
+    )
+
+
+def _gain(remedy: HeldOutGain) -> str:
+    """What the remedy gains on held-out rows, with its interval."""
+    chance = "" if remedy.lower > 0 else ", which may be chance"
+    moved = ""
+    if remedy.loss_after < remedy.loss_before:
+        moved = (
+            f" What anyone could gain by moving thresholds goes from {percent(remedy.loss_before)} to "
+            f"{percent(remedy.loss_after)} of the payoff range."
+        )
+    if remedy.criterion == "payoff":
+        ends = f"{amount(remedy.lower)} to {amount(remedy.upper)}"
+        return (
+            f"On held-out rows it earns {amount(remedy.gain)} per row more with your payoffs{chance} (95 % interval: "
+            f"{ends}).{moved}"
+        )
+    ends = f"{remedy.lower:.4f} to {remedy.upper:.4f}"
+    return f"On held-out rows it lowers the Brier score by {remedy.gain:.4f}{chance} (95 % interval: {ends}).{moved}"
+
+
+def _tried(compared: Comparison) -> str:
+    """Of a comparison that was asked for although there is nothing to fix."""
+    if compared.recommended == "none":
+        return "On held-out rows no remedy gains more than its standard error."
+    return f"{compared.recommended} would be the best remedy, but there is no evidence that one is needed."
+
+
+def _command(audit: Audit, by: bool = False) -> str:
+    """The command that learns the remedy from these rows, or the function."""
+    facts = audit.provenance
+    if facts is None:
+        return "`trustcal.remedies.choose(y_true, y_prob)` learns it, and says what it gains."
+    columns = facts.columns
+    group = f" --by {_quoted(columns.by[0])}" if by and columns.by else ""
+    weight = "" if columns.weight is None else f" -w {_quoted(columns.weight)}"
+    payoff = "" if audit.problem is None else " --payoff FILE"
+    names = f"-p {_quoted(columns.prediction)} -y {_quoted(columns.outcome)}{weight}{group}{payoff}"
+    return f"The command: `trustcal fix {_quoted(facts.source)} {names} --save remedy.json`."
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell takes it."""
+    return word if word.replace("_", "").replace(".", "").replace("/", "").replace("-", "").isalnum() else f"'{word}'"
