@@ -6,6 +6,7 @@ growing file or a pipe.
 
 from trustcal.monitoring.betting import Bet
 from trustcal.monitoring.line_parser import FaultLog, LineFault
+from trustcal.monitoring.metrics import MetricsView, metrics_text
 from trustcal.monitoring.monitor import Alarm, Monitor, Snapshot, WindowMeasure
 from trustcal.monitoring.view import WatchReport, WatchView
 from trustcal.monitoring.watching import watch
@@ -15,10 +16,12 @@ __all__ = [
     "Bet",
     "FaultLog",
     "LineFault",
+    "MetricsView",
     "Monitor",
     "Snapshot",
     "WatchReport",
     "WatchView",
     "WindowMeasure",
+    "metrics_text",
     "watch",
 ]

@@ -3,7 +3,7 @@
 The null hypothesis: y_t is 1 with probability q_t, given q_1, y_1, …, q_{t−1}, y_{t−1}, q_t.  Multiplying
 wealth in every round by the likelihood ratio r_t(y_t)/q_t(y_t), for a probability r_t chosen before y_t is seen, is
 then a fair game; so is dividing the stake among many such bets and many starting rounds.  By Ville's inequality wealth
-that starts from 1 ever reaches 1/α with probability at most α.  docs/monitoring.md has the proofs.
+that starts from 1 ever reaches 1/α with probability at most α.  monitoring.md has the proofs.
 """
 
 from __future__ import annotations
@@ -143,14 +143,44 @@ class Bets:
     def from_fields(cls, fields: dict[str, Any]) -> Self:
         """The bets whose state `fields` gave; raise a `ValueError` if it is damaged."""
         bets = cls()
-        for name, mine in bets.fields().items():
-            if np.shape(fields.get(name, ())) != np.shape(mine) or np.asarray(fields[name]).dtype.kind not in "ifO":
+        mine = bets.fields()
+        for name, (kind, most) in _RANGES.items():
+            if not _sound(fields.get(name), mine[name], kind, most, name == "worth"):
                 raise ValueError(f"the state's bets are damaged: {name} is not what Monitor.to_json returned.")
+        rounds = fields["rounds"]
+        if len({*rounds[:3], sum(rounds[3:])}) > 1:  # every row is in one bin
+            raise ValueError("the state's bets are damaged: the numbers of their rounds do not add up.")
         bets.wealth, bets.units, bets.seen = fields["wealth"], fields["units"], fields["seen"]
         bets.worth = [inf if value is None else value for value in fields["worth"]]
-        levels = [max(n.bit_length() - 1, 0) for n in fields["rounds"]]
-        bets.clocks = [[n, 1 << level, level] for n, level in zip(fields["rounds"], levels, strict=True)]
+        levels = [max(n.bit_length() - 1, 0) for n in rounds]
+        bets.clocks = [[n, 1 << level, level] for n, level in zip(rounds, levels, strict=True)]
         return bets
+
+    @property
+    def rounds(self) -> int:
+        """The number of rows that were bet on: all but predictions of 0 and 1."""
+        return self.clocks[0][0]
+
+
+_RANGES: dict[str, tuple[type[int] | type[float], float]] = {
+    "wealth": (float, LARGE),
+    "units": (int, 2**40),
+    "rounds": (int, 2**53),
+    "worth": (float, 2 * LARGE),
+    "seen": (float, 2 / (1 - max(KEEP))),
+}
+"""The type and the largest value of each number of the state; the least is 0."""
+
+
+def _sound(value: Any, like: object, kind: type[int] | type[float], most: float, optional: bool) -> bool:
+    """Whether a value has the shape of another, and its numbers the type and the range."""
+    if isinstance(like, list):
+        if not isinstance(value, list) or len(value) != len(like):
+            return False
+        return all(_sound(part, other, kind, most, optional) for part, other in zip(value, like, strict=True))
+    if value is None:
+        return optional
+    return type(value) is kind and 0 <= value <= most
 
 
 def _log(value: float) -> float:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-import select
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import final
+from queue import Empty, Queue
+from threading import Thread
+from typing import Any, Self, final
+
+from trustcal.checking import checked_count, refuse_other
 
 CHUNK = 1 << 16
 HEAD = 1 << 16
@@ -30,6 +33,15 @@ class Position:
     """Whether the last of these lines, at the end of the stream, had no line break."""
     head: str
     """SHA-256 of the first min(offset, 64 KiB) bytes, by which the stream is recognised."""
+
+    @classmethod
+    def restored(cls, fields: dict[str, Any]) -> Self:
+        """The position with these fields, as they were saved, if it is possible."""
+        found = cls(**fields)
+        checked_count("lines", found.lines, least=0, most=checked_count("offset", found.offset, least=0))
+        refuse_other("open", found.open, bool, "true or false")
+        refuse_other("head", found.head, str, "text")
+        return found
 
 
 class Chunks(ABC):
@@ -89,7 +101,10 @@ class FileChunks(Chunks):
         here, read = os.fstat(self._file.fileno()), self._file.tell()
         if here.st_size < read:
             raise ValueError(f"{self._path} was truncated to {here.st_size} bytes after {read} had been read. {remedy}")
-        if os.pread(self._file.fileno(), len(self._head), 0) != self._head:
+        self._file.seek(0)
+        head = self._file.read(len(self._head))
+        self._file.seek(read)
+        if head != self._head:
             raise ValueError(f"{self._path} was rewritten while it was watched. {remedy}")
         if more:
             return
@@ -112,20 +127,44 @@ class PipeChunks(Chunks):
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._ahead = b""
+        self._arrived: Queue[bytes | OSError] = Queue(maxsize=1)
+        self._reader: Thread | None = None
 
     def read(self, patience: float) -> bytes | None:
-        """Wait with `select`, so that a signal is noticed while the pipe is idle."""
+        """Wait for a thread that reads, so that a signal is noticed while the pipe is idle, on every system."""
         if self._ahead:
             ahead, self._ahead = self._ahead, b""
             return ahead
-        ready, _, _ = select.select([self._descriptor], [], [], patience)
-        return os.read(self._descriptor, CHUNK) if ready else None
+        return self._next(patience)
+
+    def _next(self, patience: float | None) -> bytes | None:
+        if self._reader is None:
+            self._reader = Thread(target=self._fill, daemon=True)
+            self._reader.start()
+        try:
+            chunk = self._arrived.get(timeout=patience)
+        except Empty:
+            return None
+        if isinstance(chunk, OSError):
+            raise ValueError(f"the standard input cannot be read: {chunk.strerror}.")
+        return chunk
+
+    def _fill(self) -> None:
+        while True:
+            try:
+                chunk = os.read(self._descriptor, CHUNK)
+            except OSError as error:
+                self._arrived.put(error)
+                return
+            self._arrived.put(chunk)
+            if not chunk:
+                return
 
     def skip(self, offset: int) -> bytes:
         """Read and discard.  O(offset)."""
         head, passed = b"", 0
         while passed < offset:
-            chunk = os.read(self._descriptor, CHUNK)
+            chunk = self._next(None)
             if not chunk:
                 return b""
             head = (head + chunk)[: min(offset, HEAD)]

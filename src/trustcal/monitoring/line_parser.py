@@ -6,10 +6,13 @@ import csv
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal, Self, final
 
+from trustcal.checking import checked_choice, checked_count, refuse_other
 from trustcal.reading.columns import place_of
-from trustcal.reading.files import header
+from trustcal.reading.files import DELIMITERS, allow_fields_of, header
+from trustcal.reading.numbers import number
 from trustcal.reading.outcomes import decoded
 
 Kind = Literal[
@@ -70,6 +73,19 @@ class FaultLog:
                 first.append(fault)
         return FaultLog(counts, tuple(first))
 
+    @classmethod
+    def restored(cls, counts: dict[Any, Any], first: list[dict[str, Any]]) -> Self:
+        """The log with these fields, as they were saved, if they are possible."""
+        shown = tuple(LineFault(**fault) for fault in first)
+        for kind, count in counts.items():
+            checked_choice("a fault", kind, POLICY)
+            checked_count("the number of faults", count)
+        for fault in shown:
+            checked_choice("a fault", fault.kind, counts)
+            checked_count("the line of a fault", fault.line)
+            refuse_other("the reason of a fault", fault.reason, str, "text")
+        return cls(counts, shown)
+
     @property
     def total(self) -> int:
         """The number of faults."""
@@ -124,21 +140,31 @@ class LineFormat:
         """Recognise JSON by its brace; else the line is a CSV header, which also shows the delimiter."""
         if first.lstrip().startswith("{"):
             try:
-                found = tuple(json.loads(first))
+                found = tuple(json.loads(first, object_pairs_hook=_once))
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"the first line begins like JSON but is not ({error}): {first[:80]!r}.") from None
             if columns.row_id is None or columns.outcome not in found:
                 place_of(columns.prediction, found, "the first line")
             return cls(columns, None, "")
-        delimiter, written = header(first)
-        names = tuple(name.strip() for name in written)
+        delimiter, names = header(first)
         for name in columns.names:
             place_of(name, names, "the first line")
         return cls(columns, names, delimiter)
 
+    @classmethod
+    def restored(cls, columns: StreamColumns, names: list[str] | None, delimiter: str) -> Self:
+        """The format with these fields, as they were saved, if they are possible."""
+        if names is None:
+            checked_choice("the delimiter", delimiter, [""])
+            return cls(columns, None, "")
+        checked_choice("the delimiter", delimiter, DELIMITERS[".csv"])
+        for name in columns.names:
+            place_of(name, names, "the header")
+        return cls(columns, tuple(names), delimiter)
+
     def plain_pair(self, text: str) -> tuple[float, bool] | None:
         """The pair on an ordinary CSV line: no quotes, outcome 0 or 1.  None where `row` must decide."""
-        if self.header is None or '"' in text or "_" in text:
+        if self.header is None or '"' in text or "_" in text or not text.isascii():
             return None
         cells = text.split(self.delimiter)
         if len(cells) != len(self.header):
@@ -163,7 +189,7 @@ class LineFormat:
                 return LineFault("no id", line, "missing" if not found else f"{found!r:.40} is not an id")
             row_id = str(found).strip()
         said, happened = cells.get(self.columns.prediction), cells.get(self.columns.outcome)
-        prediction, outcome = _number(said), None if "_" in str(happened) else decoded(happened)
+        prediction, outcome = _number(said), decoded(happened)
         if _missing(said):
             if not row_id or _missing(happened):
                 return LineFault("bad prediction", line, "missing")
@@ -177,13 +203,25 @@ class LineFormat:
             )
         return StreamRow(line, row_id, prediction, None if outcome is None else outcome == 1)
 
+    def unfinished(self, text: str) -> bool:
+        """Whether a quoted field is still open at the end of a CSV line, so that the row goes on in the next line."""
+        if self.header is None or '"' not in text:
+            return False
+        allow_fields_of(len(text))
+        try:
+            next(csv.reader([text], delimiter=self.delimiter, strict=True))
+        except csv.Error as error:
+            return "unexpected end of data" in str(error)
+        return False
+
     def _fields(self, text: str) -> dict[str, Any]:
         assert self.header is not None
         if '"' in text:
+            allow_fields_of(len(text))
             try:
                 cells = next(csv.reader([text], delimiter=self.delimiter, strict=True))
             except (csv.Error, StopIteration) as error:
-                raise ValueError(f"{error} (a row must be on one line)") from None
+                raise ValueError(str(error) or "empty") from None
         else:
             cells = text.split(self.delimiter)
         if len(cells) != len(self.header):
@@ -192,12 +230,20 @@ class LineFormat:
 
     def _object(self, text: str) -> dict[str, Any]:
         try:
-            found = json.loads(text)
+            found = json.loads(text, object_pairs_hook=_once)
         except RecursionError:
             raise ValueError("nested too deeply") from None
         if not isinstance(found, dict):
             raise ValueError("not a JSON object")
         return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object, if each of its keys occurs once: parsers disagree about which value counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
 
 
 def _missing(cell: object) -> bool:
@@ -206,9 +252,11 @@ def _missing(cell: object) -> bool:
 
 def _number(cell: object) -> float | None:
     """A number, or text that is one; None for anything else."""
-    if isinstance(cell, bool) or not isinstance(cell, int | float | str) or "_" in str(cell):
+    if isinstance(cell, str):
+        return number(cell)
+    if isinstance(cell, bool) or not isinstance(cell, int | float):
         return None
     try:
         return float(cell)
-    except (ValueError, OverflowError):
-        return None
+    except OverflowError:
+        return inf if cell > 0 else -inf

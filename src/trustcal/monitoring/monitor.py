@@ -9,12 +9,12 @@ from math import ceil, inf, isinf, log
 from typing import Self, SupportsFloat, final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_count, checked_number
-from trustcal.inference import sampling_floor
-from trustcal.measures.pooling import pooled
-from trustcal.measures.table import monitored, values_of
+from trustcal.inference import combined_test, sampling_floor
+from trustcal.measures.pooling import sparse
+from trustcal.measures.table import MEASURES, monitored, values_of
 from trustcal.monitoring.betting import Bet, Bets
 from trustcal.predictor import Predictor
 from trustcal.rows import checked_rows
@@ -25,17 +25,7 @@ WINDOW = 1000
 FORGOTTEN = 2.0**-40
 """With decay, rows are dropped once the total weight of older rows is below this share."""
 _STATE_VERSION = 1
-_FIELDS = (
-    "window",
-    "decay",
-    "alarm_rate",
-    "rounds",
-    "alarmed_at",
-    "failed_at",
-    "predictions",
-    "outcomes",
-    "bets",
-)
+_FIELDS = ("window", "decay", "alarm_rate", "rounds", "alarmed_at", "failed_at", "predictions", "outcomes", "bets")
 
 
 @final
@@ -107,10 +97,10 @@ class Snapshot:
     """Number of distinct predictions in the window."""
     base_rate: float
     mean_prediction: float
-    cells: int | None
-    """Number of equal-mass bins for ECE and CDL; None: they are taken on the distinct predictions."""
+    p_value: float | None
+    """The p-value of calibration in the window, by the combined test; None without draws."""
     measures: dict[str, WindowMeasure]
-    """By their keys in the table of measures: dtc, smcal, ece, cdl."""
+    """By their keys in the table of measures; ECE and CDL only where predictions repeat."""
     alarm: Alarm
 
     def to_json(self) -> str:
@@ -123,8 +113,7 @@ class Snapshot:
 
     def __str__(self) -> str:
         values = "  ".join(f"{key} {measure.value:.4f}" for key, measure in self.measures.items())
-        bins = "" if self.cells is None else f" on {self.cells} bins"
-        return f"row {self.rounds}  {values}{bins}  e-value {self.alarm.e_text}"
+        return f"row {self.rounds}  {values}  e-value {self.alarm.e_text}"
 
 
 @final
@@ -133,7 +122,7 @@ class Monitor:
 
     The alarm is a test martingale over the whole stream.  If each outcome is 1 with probability q given everything
     before it, the alarm ever goes off with probability at most `alarm_rate`, however long the stream and however often
-    it is checked (docs/monitoring.md has the proof).
+    it is checked (monitoring.md has the proof).
 
     Parameters
     ----------
@@ -227,6 +216,11 @@ class Monitor:
             hurt=self._bets.best(bins_only=True),
         )
 
+    @property
+    def recent(self) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """The outcomes and the predictions of the window, oldest first, whatever their weights.  O(n)."""
+        return np.array(self._y, dtype=np.bool_), np.array(self._q, dtype=np.float64)
+
     def predictor(self) -> Predictor:
         """The empirical distribution of the window, with weights decay^age if there is decay.  O(n log n)."""
         if not self._q:
@@ -241,7 +235,7 @@ class Monitor:
         Parameters
         ----------
         draws : int, default 50
-            Simulated windows for the floors: the same predictions, outcomes y ~ Bernoulli(q).  0: no floors.
+            Simulated windows for floors and p-value: the same predictions, outcomes y ~ Bernoulli(q).  0: neither.
         rng : Generator or int, default 0
             Source of the simulated outcomes.
 
@@ -255,11 +249,11 @@ class Monitor:
         >>> monitor = Monitor(window=4)
         >>> monitor.learn_many([0.9, 0.5, 0.5, 0.5, 0.5], [0, 0, 1, 0, 0])
         >>> snapshot = monitor.current()
-        >>> snapshot.rows, snapshot.measures["ece"].value, snapshot.measures["cdl"].value
-        (4, 0.25, 0.5)
+        >>> snapshot.rows, snapshot.measures["monotone_cdl"].value, snapshot.p_value > 0.05
+        (4, 0.5, True)
         """
         q = self.predictor()
-        binned, cells = pooled(q)
+        keys = [key for key in monitored() if not (MEASURES[key].conditional and sparse(q))]
 
         def measured(key: str, value: float) -> WindowMeasure:
             if draws == 0:
@@ -274,8 +268,8 @@ class Monitor:
             values=len(q),
             base_rate=q.base_rate,
             mean_prediction=float(q.p @ q.mass / q.mass.sum()),
-            cells=cells,
-            measures={key: measured(key, value) for key, value in values_of(monitored(), q, binned).items()},
+            p_value=combined_test(q, draws=draws, rng=rng).p_value if draws else None,
+            measures={key: measured(key, value) for key, value in values_of(keys, q, q).items()},
             alarm=self.alarm,
         )
 
@@ -311,13 +305,18 @@ class Monitor:
         """
         state = loaded(text, "Monitor", _STATE_VERSION, _FIELDS)
         monitor = cls(window=state["window"], decay=state["decay"], alarm_rate=state["alarm_rate"])
-        monitor.rounds = checked_count("rounds", state["rounds"], least=0)
+        monitor.rounds = checked_count("rounds", state["rounds"], least=0, most=2**53)
         monitor.alarmed_at, monitor._failed_at = (
-            None if state[name] is None else checked_count(name, state[name]) for name in ("alarmed_at", "failed_at")
+            None if state[name] is None else checked_count(name, state[name], most=monitor.rounds)
+            for name in ("alarmed_at", "failed_at")
         )
-        if state["predictions"] or state["outcomes"]:
-            y, q, _ = checked_rows([int(y) for y in state["outcomes"]], state["predictions"], None, ("y", "q"))
-            monitor._q.extend(q.tolist())
-            monitor._y.extend(y.tolist())
+        predictions, outcomes = state["predictions"], state["outcomes"]
+        paired = len(predictions) == len(outcomes) == min(monitor.rounds, monitor._q.maxlen or 0)
+        if not paired or not set(outcomes) <= {*"01"} or not all(type(q) is float and 0 <= q <= 1 for q in predictions):
+            raise ValueError("the state's rows are damaged. They must be what Monitor.to_json returned.")
+        monitor._q.extend(predictions)
+        monitor._y.extend(y == "1" for y in outcomes)
         monitor._bets = Bets.from_fields(state["bets"])
+        if monitor._bets.rounds > monitor.rounds or (monitor._failed_at or inf) < (monitor.alarmed_at or 0):
+            raise ValueError("the state's rounds are impossible. They must be what Monitor.to_json returned.")
         return monitor

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import final
+from typing import Any, Self, final
 
+from trustcal.checking import checked_choice, checked_count, checked_prediction, refuse_other
 from trustcal.monitoring.line_parser import LineFault, StreamRow
 
 Pair = tuple[float, bool]
@@ -34,6 +35,19 @@ class PendingPredictions:
     def __init__(self, limit: int, entries: Iterable[tuple[str, float, bool | None, int]] = ()) -> None:
         self._limit = limit
         self._rows = OrderedDict((row_id, (q, y, line)) for row_id, q, y, line in entries)
+
+    @classmethod
+    def restored(cls, limit: int, entries: Iterable[Any]) -> Self:
+        """The queue with these entries, as they were saved, if they are possible."""
+        found = [tuple(entry) for entry in entries]
+        for row_id, q, y, line in found:
+            refuse_other("an id", row_id, str, "text")
+            checked_prediction(q)
+            checked_choice("an outcome", y, (None, False, True))
+            checked_count("a line", line)
+        if len({entry[0] for entry in found}) < len(found) or len(found) > limit:
+            raise ValueError("the state has too many predictions that wait, or one of them twice.")
+        return cls(limit, found)
 
     def __len__(self) -> int:
         return len(self._rows)
