@@ -1,6 +1,5 @@
-"""The numbers behind the pictures: the reliability curve, the histogram, the way to calibration, the loss after noise.
+"""The numbers behind the pictures: the histogram, the way to calibration, the loss after noise.
 
-reliability_curve(q)    predictions against the frequency of the outcome, with intervals
 histogram(q)            how predictions are spread
 movement(witness)       where mass must move to make the predictor calibrated
 after_noise(q, …)       what those who act above a threshold lose after noise
@@ -14,16 +13,13 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.kernels import FloatArray
 from trustcal.measures.decision import cdl_witness, decision_loss_witness, ece
 from trustcal.measures.transport import DtcWitness
 from trustcal.noise import Noise
 from trustcal.predictor import Predictor
 from trustcal.smoothing import smooth
 
-FloatArray = NDArray[np.float64]
-
-POINTS = 1024
-"""The largest number of points of a curve."""
 BINS = 50
 """The number of bins of the histogram."""
 STEPS = 100
@@ -32,63 +28,6 @@ THRESHOLDS = 400
 """The losses after noise are given on a grid of [0, 1] with this many steps."""
 LARGE = 20_000
 """With more values than this, the losses after noise are those of this many bins of equal mass."""
-WILSON = 1.959963984540054
-"""The 97.5 % quantile of the normal distribution."""
-
-
-@final
-@dataclass(frozen=True)
-class Curve:
-    """The reliability curve: predictions against the frequency of the outcome.
-
-    >>> curve = Curve(p=(0.25, 0.75), p_hat=(0.5, 0.5), mass=(0.5, 0.5), lower=None, upper=None, exact=True)
-    >>> curve.loss([0.25, 0.5, 0.75]), curve.reversed(0.3)
-    (array([0.16666667, 0.        , 0.16666667]), array(0.5))
-    """
-
-    p: tuple[float, ...]
-    """Predictions, increasing: the values themselves, or the mean prediction of each bin."""
-    p_hat: tuple[float, ...]
-    """The frequency of outcome 1 there."""
-    mass: tuple[float, ...]
-    """The share of rows there."""
-    lower: tuple[float, ...] | None
-    """Wilson's 95 % interval for the frequency p_hat, lower ends; None for a known distribution."""
-    upper: tuple[float, ...] | None
-    """Upper ends."""
-    exact: bool
-    """Whether these are the values that ECE and CDL were measured on; otherwise they are pooled into 1,024 bins."""
-
-    def regret(self, mu: ArrayLike) -> FloatArray:
-        """The swap regret R(μ) = E[|p_hat − μ|; μ between p and p_hat] at thresholds.  O(len(mu)·len(p))."""
-        return self._sums(mu)[0]
-
-    def reversed(self, mu: ArrayLike) -> FloatArray:
-        """The share of decisions above μ that would change if p_hat were known.  O(len(mu)·len(p))."""
-        return self._sums(mu)[1]
-
-    def loss(self, mu: ArrayLike) -> FloatArray:
-        """The loss of those who act above μ, as a share of the payoff range: R(μ) / max(μ, 1 − μ)."""
-        thresholds = np.asarray(mu, dtype=np.float64)
-        return np.asarray(self.regret(thresholds) / np.maximum(thresholds, 1 - thresholds))
-
-    @property
-    def breaks(self) -> FloatArray:
-        """0, 1, p and p_hat, sorted: between neighbours the regret is linear."""
-        return np.unique([0.0, *self.p, *self.p_hat, 1.0])
-
-    def _sums(self, mu: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """The regret, and the mass where it exceeds rounding, a block of thresholds at a time."""
-        p, p_hat, mass = np.array(self.p), np.array(self.p_hat), np.array(self.mass)
-        lower, upper = np.minimum(p, p_hat), np.maximum(p, p_hat)
-        thresholds = np.asarray(mu, dtype=np.float64)
-        sums = np.empty((2, thresholds.size))
-        for first in range(0, thresholds.size, 256):
-            t = thresholds.ravel()[first : first + 256, None]
-            gap = np.abs(p_hat - t) * ((lower <= t) & (t <= upper))
-            gap *= gap > 8 * np.finfo(float).eps * np.maximum(t, 1 - t)
-            sums[:, first : first + 256] = gap @ mass, (gap > 0) @ mass
-        return sums[0].reshape(thresholds.shape), sums[1].reshape(thresholds.shape)
 
 
 @final
@@ -144,28 +83,6 @@ class AfterNoise:
         return np.asarray(lost / np.maximum(thresholds, 1 - thresholds))
 
 
-def reliability_curve(measured: Predictor) -> Curve:
-    """The reliability curve of what ECE and CDL were measured on, with Wilson's interval for each frequency.
-
-        (f + z²/2n ± z·√(f(1 − f)/n + z²/4n²)) / (1 + z²/n),   n = the (effective) rows there, f = p_hat
-
-    >>> one = reliability_curve(Predictor.from_samples([0, 0, 1, 1], [0.5] * 4))
-    >>> one.p_hat, [round(end[0], 4) for end in (one.lower, one.upper)]
-    ((0.5,), [0.15, 0.85])
-
-    O(n).
-    """
-    exact = len(measured) <= POINTS
-    q = measured if exact else measured.coarsen(POINTS)
-    lower = upper = None
-    if q.effective_rows is not None:
-        n, f, z = q.mass * q.effective_rows, q.p_hat, WILSON
-        centre = f + z * z / (2 * n)
-        half = z * np.sqrt(f * (1 - f) / n + (z / (2 * n)) ** 2)
-        lower, upper = (_numbers(np.clip((centre + s * half) / (1 + z * z / n), 0, 1)) for s in (-1, 1))
-    return Curve(_numbers(q.p), _numbers(q.p_hat), _numbers(q.mass), lower, upper, exact)
-
-
 def histogram(q: Predictor) -> Histogram:
     """The histogram of a predictor.  O(n)."""
     into = np.minimum(np.floor(q.p * BINS), BINS - 1).astype(np.intp)
@@ -187,7 +104,8 @@ def movement(witness: DtcWitness) -> Movement:
     streams, of = np.unique(key, return_inverse=True)
     mass = _summed(of, way.mass, len(streams))
     kept = mass > 0
-    p, b = (_mean(place, way.mass, of, mass)[kept] for place in (way.p, way.b))
+    with np.errstate(invalid="ignore"):
+        p, b = ((_summed(of, place * way.mass, len(streams)) / mass)[kept] for place in (way.p, way.b))
     return Movement(_numbers(p), _numbers(b), tuple((streams[kept] // STEPS**2).tolist()), _numbers(mass[kept]))
 
 
@@ -231,14 +149,9 @@ def _earned(law: Predictor, noise: Noise, mu: FloatArray) -> FloatArray:
     return earned
 
 
-def _mean(place: FloatArray, mass: FloatArray, of: NDArray[np.intp], total: FloatArray) -> FloatArray:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(_summed(of, place * mass, len(total)) / total)
-
-
 def _summed(into: NDArray[np.intp], mass: FloatArray, bins: int) -> FloatArray:
     return np.asarray(np.bincount(into, mass, bins), dtype=np.float64)
 
 
 def _numbers(array: FloatArray) -> tuple[float, ...]:
-    return tuple(np.asarray(array, dtype=np.float64).tolist())
+    return tuple(array.tolist())

@@ -1,9 +1,49 @@
-"""How numbers are written in sentences and tables, in the terminal and on the page alike."""
+"""How numbers and the user's words are written in sentences and tables, in the terminal and on the page alike."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import ceil, floor, log10
+from unicodedata import category
+
+_UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of characters that a terminal obeys or that reorder text: controls, formats, surrogates, separators."""
+_JOINERS = "\u200c\u200d"
+"""Formats that Persian, Indian languages and emoji are written with."""
+
+
+def printable(text: str, kept: str = "") -> str:
+    """The user's words without characters that a terminal would obey: escapes, other controls, changes of direction.
+
+    >>> printable("caf\u00e9 \x1b]0;owned\x07 \u202elive")
+    'caf\u00e9 \ufffd]0;owned\ufffd \ufffdlive'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if category(letter) in _UNSAFE and letter not in _JOINERS + kept else letter
+        for letter in text
+    )
+
+
+def on_one_line(text: str) -> str:
+    """A sentence that may quote the user's words, without line breaks: nobody can pass for another line.
+
+    >>> on_one_line("In group a\\n0 errors. it is 7 %.")
+    'In group a 0 errors. it is 7 %.'
+    """
+    return " ".join(text.splitlines())
+
+
+def one_line(text: str, most: int = 500) -> str:
+    """A message on one line of at most so many characters: its beginning, which states the rule, and its end.
+
+    >>> one_line("the rule\\n" + "x" * 99 + " the remedy", 25)
+    'the rule xxxx … e remedy'
+    """
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= most else f"{line[: most * 2 // 3 - 3].rstrip()} … {line[-(most // 3) :].lstrip()}"
 
 
 def percent(share: float) -> str:
@@ -26,8 +66,15 @@ def small(number: float) -> str:
 
 
 def probability(p: float) -> str:
-    """A probability, to four significant digits."""
-    return f"{p:.4g}"
+    """A probability, to four significant digits, or as many as tell it from 1.
+
+    >>> probability(0.123456), probability(1.0), probability(0.99999987)
+    ('0.1235', '1', '0.9999999')
+    """
+    digits = 4
+    while p < 1 and round(p, digits) == 1 and digits < 16:
+        digits += 1
+    return f"{p:.{digits}g}"
 
 
 def p_value(p: float, draws: int) -> str:
@@ -57,11 +104,28 @@ def rounded(noise: object) -> str:
     return re.sub(r"\d+\.\d+(e-?\d+)?", lambda number: f"{float(number[0]):.4g}", str(noise))
 
 
-def acts(threshold: float) -> str:
-    """When the decision maker with this threshold acts; at 0 and at 1 the threshold itself is a tie."""
-    if threshold == 0:
-        return "unless the prediction is 0"
-    return "only if the prediction is 1" if threshold == 1 else f"above {probability(threshold)}"
+def acts(threshold: float, on: bool = False) -> str:
+    """When somebody with this threshold acts; with `on`, also on a prediction equal to it.
+
+    >>> acts(0.68), acts(0.9, on=True), acts(0.0, on=True), acts(1.0), acts(float("inf"))
+    ('above 0.68', 'at or above 0.9', 'always', 'never', 'never')
+    """
+    if threshold >= 1 and not on:
+        return "never"
+    if threshold <= 0:
+        return "always" if on else "unless the prediction is 0"
+    if threshold == 1:
+        return "only if the prediction is 1"
+    return f"at or above {probability(threshold)}" if on else f"above {probability(threshold)}"
+
+
+def amount(number: float) -> str:
+    """An amount in the user's units: three significant digits, or whole where it is larger.
+
+    >>> amount(12345.6), amount(8.912), amount(0.0)
+    ('12,346', '8.91', '0')
+    """
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
 
 def where(bins: int | None) -> str:
@@ -69,7 +133,7 @@ def where(bins: int | None) -> str:
     return "" if bins is None else f"on {bins:,} bin{'s' * (bins > 1)} of equal mass"
 
 
-def listed(words: list[str]) -> str:
+def listed(words: Sequence[str]) -> str:
     """Words as an enumeration.
 
     >>> listed(["0.1"]), listed(["0.1", "0.2", "0.3"])

@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.measures.table import MEASURES
-from trustcal.report.terminal.console import plain_text
+from trustcal.report.page.policy import PLACE, sealed
+from trustcal.report.page.svg import DRAWING
+from trustcal.report.terminal.console import number_table, plain_text
 from trustcal.writing import atomically
 
 if TYPE_CHECKING:
@@ -27,11 +29,8 @@ def arena_page(result: ArenaResult, frame: Box) -> RenderableType:
     """For each measure the worst error of every contestant at every horizon, its slope, and the proved bound."""
     parts: list[RenderableType] = []
     for measure, rates in result.rates.items():
-        table = Table(box=frame)
-        table.add_column(f"{MEASURES[measure].symbol}, worst adversary")
-        for horizon in sorted(result.plan.horizons):
-            table.add_column(f"T = {horizon:,}", justify="right")
-        table.add_column("slope (95 %)", justify="right")
+        horizons = [f"T = {horizon:,}" for horizon in sorted(result.plan.horizons)]
+        table = number_table(frame, f"{MEASURES[measure].symbol}, worst adversary", *horizons, "slope (95 %)")
         table.add_column("proved at the last T", justify="right", style="dim")
         table.add_column("against", style="dim")
         for rate in rates:
@@ -41,20 +40,21 @@ def arena_page(result: ArenaResult, frame: Box) -> RenderableType:
             table.add_row(rate.contestant, *errors, _slope(rate), proved, rate.against[-1])
         parts += [table, Text(_known(result, measure), style="dim"), ""]
         if len(result.plan.horizons) > 1:
-            parts += [_slopes(result, measure, frame), ""]
+            parts += [*_slopes(result, measure, frame), ""]
     return Group(*parts, Text(_comparison(result)))
 
 
-def _slopes(result: ArenaResult, measure: str, frame: Box) -> Table:
-    """The slope of every contestant against every adversary."""
-    table = Table(box=frame)
-    table.add_column(f"{MEASURES[measure].symbol}, slope against")
-    for adversary in result.plan.adversaries:
-        table.add_column(adversary, justify="right")
-    for rate in result.rates[measure]:
-        slopes = [rate.slopes[adversary] for adversary in result.plan.adversaries]
-        table.add_row(rate.contestant, *("–" if slope != slope else f"{slope:.2f}" for slope in slopes))
-    return table
+def _slopes(result: ArenaResult, measure: str, frame: Box) -> list[Table]:
+    """The slope of every contestant against every adversary, a few adversaries to a table, so that 80 columns do."""
+    tables, everyone = [], list(result.plan.adversaries)
+    for first in range(0, len(everyone), 5):
+        adversaries = everyone[first : first + 5]
+        table = number_table(frame, f"{MEASURES[measure].symbol}, slope against", *adversaries)
+        for rate in result.rates[measure]:
+            slopes = [rate.slopes[adversary] for adversary in adversaries]
+            table.add_row(rate.contestant, *("–" if slope != slope else f"{slope:.2f}" for slope in slopes))
+        tables.append(table)
+    return tables
 
 
 def plot_rates(result: ArenaResult, measure: str, ax: Axes | None = None) -> Axes:
@@ -109,8 +109,8 @@ def arena_html(result: ArenaResult) -> str:
     picture = io.StringIO()
     _draw(result, picture, "svg")
     svg = picture.getvalue()
-    return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Arena</title>\n'
+    return sealed(
+        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n{PLACE}\n<title>Arena</title>\n'
         "<style>body { font: 16px system-ui, sans-serif; margin: 2em } pre { font-size: 12px; overflow-x: auto } "
         "svg { max-width: 100%; height: auto }</style>\n<h1>Arena</h1>\n"
         f"<p>Worst errors over {len(result.plan.adversaries)} adversaries, means of {result.plan.seeds} seeds.</p>\n"
@@ -124,7 +124,7 @@ def _draw(result: ArenaResult, target: Path | IO[str], kind: str) -> None:
     from matplotlib.figure import Figure
 
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with rc_context({"svg.hashsalt": "trustcal"}):
+    with DRAWING, rc_context({"svg.hashsalt": "trustcal"}):
         figure = Figure(figsize=(9, 4.5 * len(result.rates)), layout="constrained")
         for measure, ax in zip(result.rates, figure.subplots(len(result.rates), squeeze=False)[:, 0], strict=True):
             plot_rates(result, measure, ax)
@@ -134,9 +134,7 @@ def _draw(result: ArenaResult, target: Path | IO[str], kind: str) -> None:
 def _slope(rate: Rate) -> str:
     if rate.slope != rate.slope:
         return ""
-    if rate.low != rate.low:
-        return f"{rate.slope:.2f}"
-    return f"{rate.slope:.2f} ({rate.low:.2f}, {rate.high:.2f})"
+    return f"{rate.slope:.2f}" + (f" ({rate.low:.2f}, {rate.high:.2f})" if rate.low == rate.low else "")
 
 
 def _comparison(result: ArenaResult) -> str:

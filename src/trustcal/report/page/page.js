@@ -3,19 +3,20 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const picture = document.getElementById("profile");
   const byId = function (id) { return document.getElementById(id); };
-  const law = data.curve, fix = data.fix, frame = data.frame;
+  const profile = data.profile, fix = data.fix, frame = data.frame;
 
-  // R(mu) = E[|p_hat - mu|; mu between p and p_hat], as in Curve.regret; what is rounding only counts as nothing.
+  // The regret, linear between the thresholds of the profile; the share of decisions that change and the better
+  // threshold are those of the last of them at or below mu, as in LossProfile.
   function now(mu) {
-    let regret = 0, reversed = 0;
-    for (let i = 0; i < law.p.length; i++) {
-      const p = law.p[i], meant = law.p_hat[i], gap = Math.abs(meant - mu);
-      if (Math.min(p, meant) <= mu && mu <= Math.max(p, meant) && gap > 1.8e-15 * Math.max(mu, 1 - mu)) {
-        regret += gap * law.mass[i];
-        reversed += law.mass[i];
-      }
+    const at = profile.thresholds;
+    let low = 0, high = at.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (at[middle] <= mu) low = middle; else high = middle;
     }
-    return { regret: regret, reversed: reversed };
+    let regret = profile.regret[low];
+    if (high < at.length) regret += (profile.regret[high] - regret) * (mu - at[low]) / (at[high] - at[low]);
+    return { regret: regret, reversed: profile.reversed[low], instead: profile.instead[low] };
   }
 
   function between(values, mu) {
@@ -36,13 +37,17 @@
   const space = picture.namespaceURI;
   function add(kind, attributes) {
     const node = document.createElementNS(space, kind);
-    for (const name in attributes) node.setAttribute(name, attributes[name]);
+    for (const name in attributes) {
+      if (name === "style") node.style.cssText = attributes.style; // as an attribute the page's policy forbids it
+      else node.setAttribute(name, attributes[name]);
+    }
     marker.appendChild(node);
     return node;
   }
   const marker = picture.appendChild(document.createElementNS(space, "g"));
   marker.setAttribute("pointer-events", "none");
   const line = add("line", { y1: frame.top, y2: frame.bottom, style: "stroke: var(--ink); stroke-width: 1" });
+  const bridge = add("line", { y1: frame.bottom, y2: frame.floor, style: "stroke: var(--ink); stroke-width: 2" });
   const grip = add("circle", { cy: frame.bottom, r: 5, style: "fill: var(--ink)" });
   const dots = {};
   ["total", "after", "now"].forEach(function (name) {
@@ -72,6 +77,9 @@
     [threshold, ratio].forEach(function (field) { field.removeAttribute("aria-invalid"); });
     slider.setAttribute("aria-valuetext", "threshold " + short(current) + ", loses " + percent(loss.now) + " now");
     byId("reversed").textContent = percent(found.reversed);
+    byId("better").textContent = better(found.instead);
+    bridge.setAttribute("x1", x(current));
+    bridge.setAttribute("x2", x(Math.min(1, Math.max(0, found.instead))));
     line.setAttribute("x1", x(current));
     line.setAttribute("x2", x(current));
     grip.setAttribute("cx", x(current));
@@ -80,6 +88,11 @@
       dots[name].setAttribute("cx", x(current));
       dots[name].setAttribute("cy", y(loss[name]));
     }
+  }
+
+  function better(instead) {
+    if (instead === current) return "this one";
+    return instead < 0 ? "act always" : instead >= 1 ? "act never" : short(instead);
   }
 
   function typed(field, mu) {
@@ -110,6 +123,16 @@
     picture.addEventListener(name, function () { dragging = false; });
   });
 
+  // --- folded sections are printed
+
+  const folded = document.querySelectorAll("details");
+  window.addEventListener("beforeprint", function () {
+    folded.forEach(function (part) { part.dataset.open = part.open ? "yes" : ""; part.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    folded.forEach(function (part) { part.open = part.dataset.open === "yes"; });
+  });
+
   // --- which series are shown
 
   document.querySelectorAll("input[data-series]").forEach(function (box) {
@@ -125,13 +148,15 @@
   // --- a payoff table: the thresholds of its upper envelope, and what is at stake at each
 
   const rows = byId("payoff-rows"), answer = byId("payoff-answer");
+  rows.textContent = "";  // what is read without a script
 
   function envelope(table) {
-    // Best actions from p = 0 to p = 1, as lines at_0 + p·slope: from one to the next that overtakes it first.
+    // Best actions from p = 0 to p = 1, as lines at_0 + p·slope: from one to the next that overtakes it first.  Of
+    // those that are best at 0, begin with the one that falls most: at 0 itself they tie, which is a threshold.
     let best = 0;
     table.forEach(function (line, i) {
       const other = table[best];
-      if (line[0] > other[0] || (line[0] === other[0] && line[1] > other[1])) best = i;
+      if (line[0] > other[0] || (line[0] === other[0] && line[1] < other[1])) best = i;
     });
     const steps = [];
     let from = 0;

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING, Final, final
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
-from trustcal import plots
+from trustcal.plots.axes import LIGHT
 
 if TYPE_CHECKING:
-    from trustcal.auditing import Audit
+    from matplotlib.axes import Axes
 
-COLOURS: Final = {
-    plots.INK: "var(--ink)",
-    plots.SOFT: "var(--soft)",
-    plots.LINE: "var(--line)",
-    plots.NOW: "var(--now)",
-    plots.AFTER: "var(--after)",
-    plots.TOTAL: "var(--total)",
-    plots.FILL: "var(--fill)",
-}
+    from trustcal.auditing import Audit, ClassAudit
+
+
+class Picture(Protocol):
+    """Draws an audit on the axes given, and returns them."""
+
+    def __call__(self, shown: Any, /, *, ax: Axes) -> Axes:
+        """Draw."""
+
+
+COLOURS: Final = {getattr(LIGHT, field.name): f"var(--{field.name})" for field in fields(LIGHT)}
 WIDTH: Final = 5.2
 """In inches: about the width of a phone, so that text need not be scaled down there."""
+
+
+DRAWING: Final = Lock()
+"""Held while matplotlib's settings are ours: they are those of all threads."""
 
 
 @final
@@ -35,27 +42,35 @@ class AxesBox:
     right: float
     top: float
     bottom: float
+    """Where the value is 0."""
+    floor: float
+    """The lower end of the axes."""
     highest: float
-    """The value at the top; at the bottom it is 0."""
+    """The value at the top."""
 
 
-def svg(draw: plots.Picture, audit: Audit, height: float, name: str, label: str) -> tuple[str, AxesBox]:
+def svg(draw: Picture, audit: Audit | ClassAudit, height: float, name: str, label: str) -> tuple[str, AxesBox]:
     """A picture as an svg element with this id and this label for screen readers, and the position of its axes."""
     from matplotlib.figure import Figure
     from matplotlib.style import context
 
     # Ignore the user's matplotlibrc, so that the same audit gives the same bytes.
     settings = {"svg.fonttype": "none", "svg.hashsalt": name, "font.size": 10, "axes.labelsize": 10}
-    with context(["default", settings]):
+    with DRAWING, context(["default", settings]):
         figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        ax = draw(audit, figure.subplots())
+        ax = draw(audit, ax=figure.subplots())
+        legend = ax.get_legend()
+        if legend is not None:
+            legend.remove()  # the page has its own
         text = StringIO()
         figure.savefig(
             text, format="svg", transparent=True, metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))
         )
         box = ax.get_position()
     wide, high = 72 * WIDTH, 72 * height
-    ends = (box.x0 * wide, box.x1 * wide, (1 - box.y1) * high, (1 - box.y0) * high, ax.get_ylim()[1])
+    least, most = ax.get_ylim()
+    zero = box.y0 + (box.y1 - box.y0) * (0 - least) / (most - least)
+    ends = (box.x0 * wide, box.x1 * wide, (1 - box.y1) * high, (1 - zero) * high, (1 - box.y0) * high, most)
     frame = AxesBox(*map(float, ends))
     return _inline(text.getvalue(), wide, high, name, label), frame
 

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
+from math import isfinite
 from typing import TYPE_CHECKING
 
-from trustcal.formats import acts, p_equals, p_value, percent, small, whole
+from trustcal.formats import acts, amount, p_equals, p_value, percent, small, whole
 from trustcal.measures.table import MEASURES
+from trustcal.report.clinical import clinical_lines
 
 if TYPE_CHECKING:
-    from trustcal.auditing import Audit
-    from trustcal.inference import Uncertainty
+    from trustcal.auditing import Audit, GroupAudit
+    from trustcal.inference import ClinicalCalibration
     from trustcal.remedies import Comparison
+    from trustcal.segmenting import Segments
 
 
 def figures(audit: Audit) -> str:
     """The key figures."""
-    worst, chance = audit.worst_threshold, audit.inference
+    worst, loss = audit.worst_threshold, audit.loss
+    interval = "of their payoff range"
+    if loss.lower is not None and loss.upper is not None:
+        interval = f"95 % interval: {percent(loss.lower)} to {percent(loss.upper)}"
+    rule = acts(worst.instead, worst.instead_on)
     entries = [
-        ("The most anyone loses", percent(audit.measures["cdl"]), "of their payoff range"),
-        ("Most with one threshold", percent(worst.loss), f"acts {acts(worst.threshold)}"),
+        ("The most anyone loses", percent(loss.estimate), interval),
+        (
+            "Most with one threshold",
+            percent(worst.loss),
+            f"acts {acts(worst.threshold, worst.acts_on)}; better: {rule}",
+        ),
         ("Predictions must move by", small(audit.measures["dtc"]), "on average, to be calibrated"),
     ]
-    if chance is None:
+    if audit.inference is None or loss.by_chance is None:
         entries.append(("Mean prediction", f"{audit.mean_prediction:.3f}", f"base rate {audit.base_rate:.3f}"))
     else:
-        known = chance.of("cdl")
-        entries.append(("Chance alone would show", percent(known.floor), p_equals(known.p_value, chance.draws)))
+        p = p_equals(audit.inference.test.p_value, audit.inference.test.draws)
+        entries.append(
+            ("Chance alone would show", percent(loss.by_chance), f"{percent(loss.shown)} on these rows, {p}")
+        )
     return (
         '<dl class="figures">'
         + "".join(
@@ -60,53 +74,112 @@ def measures_table(audit: Audit) -> str:
                 ("by chance", f"{entry.floor:.4f}"),
                 ("p", p_value(entry.p_value, known.draws)),
             ],
-            _strip(entry.value, entry, most),
+            _strip(entry.value, (entry.floor_upper, entry.lower, entry.upper), most),
         )
         for entry in known.measures
     ]
     return _table(headers, lines)
 
 
-def groups_table(audit: Audit) -> str:
+def groups_table(audit: Audit, groups: Sequence[GroupAudit]) -> str:
     """Groups side by side."""
-    chance = audit.inference
-    headers = ["", "rows", "base rate", "mean prediction", "distance to calibration", "decision loss"]
-    headers += [] if chance is None else ["by chance", "p"]
-    known = [group.uncertainty for group in audit.groups if group.uncertainty is not None]
-    most = max([g.measures["cdl"] for g in audit.groups] + [u.upper for u in known] + [u.floor_upper for u in known])
+    chance, yours = audit.inference is not None, audit.problem is not None
+    headers = ["", "rows", "base rate", "mean prediction", "decision loss"]
+    headers += (["95 % interval", "p"] if chance else []) + (["your loss per row"] if yours else [])
+    most = max(max(group.loss.estimate, group.loss.upper or 0.0) for group in groups)
     lines = []
-    for group in audit.groups:
+    for group in groups:
+        loss = group.loss
         cells = [
             "" if group.rows is None else f"{group.rows:,}",
             f"{group.base_rate:.3f}",
             f"{group.mean_prediction:.3f}",
-            f"{group.measures['dtc']:.4f}",
-            f"<b>{percent(group.measures['cdl'])}</b>",
+            f"<b>{percent(loss.estimate)}</b>",
         ]
-        if chance is not None:
-            of = group.uncertainty
-            cells += ["", ""] if of is None else [percent(of.floor), p_value(of.p_value, chance.draws)]
-        strip = _strip(group.measures["cdl"], group.uncertainty, most)
+        if chance:
+            ends = None if loss.lower is None or loss.upper is None else (100 * loss.lower, percent(loss.upper))
+            cells.append("" if ends is None else f"{ends[0]:.1f} – {ends[1]}")
+            cells.append("" if group.p_value is None else small(group.p_value))
+        if yours:
+            cells.append("" if group.problem is None else amount(group.problem.estimate))
+        strip = _strip(
+            loss.estimate, (loss.by_chance or 0.0, loss.lower or 0.0, loss.upper or 0.0) if chance else None, most
+        )
         lines.append((escape(group.name), list(zip(headers[1:], cells, strict=True)), strip))
     return _table([*headers, ""], lines)
 
 
+def segments_table(found: Segments) -> str:
+    """The segments that are hurt; nothing if there is none."""
+    if not found.found:
+        return ""
+    headers = ["rows", "off by", "harm per row", "95 % interval", "harm in all", "p"]
+    most = max(0.0, *(segment.upper for segment in found.found))
+    lines = []
+    for segment in found.found:
+        cells = [
+            f"{segment.rows:,}",
+            f"{segment.gap:+.3f}",
+            f"<b>{amount(segment.harm)}</b>",
+            f"{amount(segment.lower)} – {amount(segment.upper)}",
+            amount(segment.total),
+            p_value(segment.p_value, found.draws),
+        ]
+        ends = (0.0, max(0.0, segment.lower), max(0.0, segment.upper))
+        strip = _strip(max(0.0, segment.harm), ends, most)
+        lines.append((escape(segment.described), list(zip(headers, cells, strict=True)), strip))
+    return _table(["", *headers, ""], lines)
+
+
+def scores_table(audit: Audit) -> str:
+    """Proper scores and their parts, and the AUC."""
+    headers, lines = ["", "value", "miscalibration", "discrimination", "uncertainty"], []
+    for name, split in (("Brier score", audit.scores.brier), ("Log loss", audit.scores.log_loss)):
+        parts = (split.loss, split.mcb, split.dsc, split.unc)
+        cells = [f"{part:.4f}" if isfinite(part) else "∞" for part in parts]
+        lines.append((name, list(zip(headers[1:], [f"<b>{cells[0]}</b>", *cells[1:]], strict=True)), ""))
+    if audit.scores.auc is not None:
+        cells = [f"<b>{audit.scores.auc:.4f}</b>", "", "", ""]
+        lines.append(("AUC", list(zip(headers[1:], cells, strict=True)), ""))
+    return _table(headers, lines)
+
+
+def clinical_table(found: ClinicalCalibration) -> str:
+    """What clinical readers report."""
+    lines = [
+        (f"{escape(name)}<small>{escape(meaning)}</small>", [("value", f"<b>{escape(number)}</b>")], "")
+        for name, number, meaning in clinical_lines(found)
+    ]
+    return _table(["", "value"], lines)
+
+
 def comparison_table(compared: Comparison) -> str:
     """Remedies side by side."""
-    headers = ["", "fitted to outcomes", "calibration error", "Brier score", "AUC", "guaranteed loss", "decision loss"]
-    lines, chosen, most = [], -1, max(row.cdl for row in compared.methods)
+    headers = [
+        "",
+        "fitted to outcomes",
+        "loss above the best",
+        "Brier score",
+        "AUC",
+        "guaranteed loss",
+        "decision loss",
+    ]
+    lines, chosen, most = [], -1, max(row.decision_loss for row in compared.methods)
     for place, method in enumerate(compared.methods):
         chosen = place if method.name == compared.recommended else chosen
+        error = "" if method.standard_error is None else f" ± {method.standard_error:.5f}"
         cells = [
             "yes" if method.needs_outcomes else "no",
-            f"{method.ece:.4f}",
+            f"{method.excess:.5f}{error}",
             f"{method.brier:.4f}",
-            f"{method.auc:.3f}",
+            "" if method.auc is None else f"{method.auc:.3f}",
             "" if method.guarantee is None else f"≤ {percent(min(1.0, method.guarantee.value))}",
-            f"<b>{percent(method.cdl)}</b>",
+            f"<b>{percent(method.decision_loss)}</b>",
         ]
         name = "as they are" if method.name == "none" else escape(method.name)
-        strip = _strip(method.cdl, None, most, "now" if place == 0 else "after" if place == chosen else "soft")
+        strip = _strip(
+            method.decision_loss, None, most, "now" if place == 0 else "after" if place == chosen else "soft"
+        )
         lines.append((name, list(zip(headers[1:], cells, strict=True)), strip))
     return _table([*headers, ""], lines, chosen)
 
@@ -136,19 +209,19 @@ def provenance_table(audit: Audit) -> str:
     if audit.inference is not None:
         lines.append(("Simulations for p-values and intervals", f"{audit.inference.draws:,}"))
     body = "".join(f"<tr><td>{name}</td><td>{cell}</td></tr>" for name, cell in lines)
-    return f"<table><tbody>{body}</tbody></table>"
+    return f'<table class="facts"><tbody>{body}</tbody></table>'
 
 
 def _named(measure: str) -> str:
     return f"{escape(MEASURES[measure].title)}<small>{escape(MEASURES[measure].question)}</small>"
 
 
-def _strip(value: float, known: Uncertainty | None, most: float, colour: str = "now") -> str:
-    """A value on a line, on the scale of the column; with its interval, and what chance shows in grey."""
+def _strip(value: float, known: tuple[float, float, float] | None, most: float, colour: str = "now") -> str:
+    """A value on a line, on the scale of the column; with what chance shows in grey, and the ends of its interval."""
     scale = 190 / most if most else 0.0
     drawn = '<line x1="0" x2="200" y1="9" y2="9" style="stroke: var(--line)"/>'
     if known is not None:
-        chance, lower, upper = (scale * x for x in (known.floor_upper, known.lower, known.upper))
+        chance, lower, upper = (scale * x for x in known)
         drawn += f'<rect x="0" y="3" width="{chance:.1f}" height="12" rx="2" style="fill: var(--fill)"/>'
         drawn += (
             f'<line x1="{lower:.1f}" x2="{upper:.1f}" y1="9" y2="9" style="stroke: var(--now); stroke-width: 2.5"/>'

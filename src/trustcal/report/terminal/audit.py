@@ -10,14 +10,18 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.formats import p_value, percent, probability, where, whole
+from trustcal.formats import acts, amount, p_equals, p_value, percent, probability, where, whole
 from trustcal.measures.table import MEASURES
-from trustcal.report.terminal.console import display, plain_text
+from trustcal.report.terminal.comparison import methods_table
+from trustcal.report.terminal.console import display, plain_text, sentences
+from trustcal.report.terminal.groups import groups_table
+from trustcal.report.terminal.scores import scores_tables
+from trustcal.report.terminal.segments import segment_parts
 
 if TYPE_CHECKING:
     from trustcal.auditing import Audit, Inference, ProblemLoss
 
-WIDTH = 88
+WIDTH = 80
 
 
 def show(audit: Audit) -> None:
@@ -31,28 +35,46 @@ def plain_audit(audit: Audit) -> str:
 
 
 def _page(audit: Audit, frame: box.Box) -> RenderableType:
-    parts: list[RenderableType] = [Text(audit.verdict.headline, style="bold"), "", _facts(audit, frame)]
+    verdict = audit.verdict
+    parts: list[RenderableType] = [sentences(verdict.headline, "bold")]
+    parts += [sentences(caveat) for caveat in verdict.caveats]
+    parts += [sentences(harm.text, lead=f"{harm.who}: ") for harm in verdict.hurt]
+    parts += [sentences(verdict.where)] if verdict.where is not None else []
+    parts += [sentences(one.text, lead=f"{one.lead} ") for one in audit.advice if one.topic == "remedy"]
+    if audit.problem is not None:
+        parts += ["", Text("With your payoffs", style="bold"), *_problem(audit.problem, frame)]
+    if audit.groups:
+        parts += ["", Text("Group by group", style="bold"), *groups_table(audit, frame)]
+    parts += ["", Text("What those who act above a threshold lose", style="bold"), _losses(audit, frame)]
+    parts.append(
+        sentences(
+            "Losses are shares of the payoff range: the best that can happen to somebody minus the worst. A miss costs "
+            "as much as this many false alarms."
+        )
+    )
+    if audit.comparison is not None:
+        parts += ["", Text("Remedies on held-out rows", style="bold"), *methods_table(audit.comparison, frame)]
+    parts += ["", _facts(audit, frame)]
     if audit.inference is not None:
         parts += ["", _measures(audit.inference, frame)]
         parts.append("By chance: the mean if the predictions were calibrated. p: the p-value of calibration.")
+        parts.append(Text(_combined(audit.inference)))
         if audit.inference.note:
             parts.append(Text(f"Note: {audit.inference.note}."))
     if audit.cells is not None:
-        binned = " and ".join(MEASURES[key].symbol for key in audit.measures if MEASURES[key].conditional)
-        on = f" ({binned} {where(audit.cells)})" if audit.inference is not None else ""
-        parts.append(
-            f"Single predictions are too rare to have a frequency, so they are pooled into bins{on}, "
-            "each at its mean prediction."
-        )
-    parts += ["", Text("What those who act above a threshold lose", style="bold"), _losses(audit, frame)]
-    if audit.problem is not None:
-        parts += ["", Text("With your payoffs", style="bold"), _problem(audit.problem, frame)]
-    if audit.groups:
-        parts += ["", Text("Group by group", style="bold"), _groups(audit, frame)]
+        parts.append(Text(f"ECE and CDL are taken {where(audit.cells)}, each at its mean prediction."))
+    parts += ["", *scores_tables(audit, frame)]
+    if audit.segments is not None:
+        parts += ["", Text("Segments", style="bold"), *segment_parts(audit.segments, frame)]
     for advice in audit.advice:
-        if advice.topic in ("remedy", "guarantee"):
-            parts += ["", Text.assemble((f"{advice.lead} ", "bold"), advice.text)]
+        if advice.topic == "guarantee" or advice.lead in ("A check.", "Not in order.", "What this cannot show."):
+            parts += ["", sentences(advice.text, lead=f"{advice.lead} ")]
     return Group(*parts)
+
+
+def _combined(inference: Inference) -> str:
+    p = p_equals(inference.test.p_value, inference.test.draws)
+    return f"All in all: {p}, by four statistics together; this one decides."
 
 
 def _facts(audit: Audit, frame: box.Box) -> Table:
@@ -101,50 +123,49 @@ def _measures(inference: Inference, frame: box.Box) -> Table:
 
 def _losses(audit: Audit, frame: box.Box) -> Table:
     table = Table(box=frame)
-    for header in (
-        "threshold",
-        "a miss costs\n(false alarms)",
-        "loss\n(% of payoff range)",
-        "decisions that\nwould change",
-    ):
+    for header in ("acts\nabove", "a miss costs\n(alarms)", "loss, %\nof range", "by\nchance"):
         table.add_column(header, justify="right")
-    for loss in audit.losses:
-        table.add_row(probability(loss.threshold), f"{loss.miss_cost:.3g}", percent(loss.loss), percent(loss.reversed))
+    table.add_column("should act", no_wrap=True)
+    table.add_column("decisions\nreversed", justify="right")
+    for one in audit.losses:
+        table.add_row(
+            probability(one.threshold),
+            f"{one.miss_cost:.3g}",
+            percent(one.loss),
+            "" if one.by_chance is None else percent(one.by_chance),
+            acts(one.instead, one.instead_on) if one.gain > 0 else "",
+            percent(one.reversed),
+        )
     return table
 
 
-def _problem(problem: ProblemLoss, frame: box.Box) -> Table:
-    table = Table(box=frame, show_header=False)
-    table.add_column()
-    table.add_column(justify="right", style="bold")
+def _problem(problem: ProblemLoss, frame: box.Box) -> list[RenderableType]:
+    facts = Table(box=frame, show_header=False)
+    facts.add_column()
+    facts.add_column(justify="right", style="bold")
+    facts.add_row("Best action, for predictions from 0 to 1", Text(_steps(problem, problem.thresholds)))
+    facts.add_row("Payoff per row, believing the predictions", f"{problem.value:.6g}")
+    facts.add_row("More, with other thresholds", f"{problem.moving:.6g}")
+    facts.add_row("More, with other actions", f"{problem.action_regret:.6g}")
+    if problem.by_chance is not None:
+        facts.add_row("By chance it would be", f"{problem.by_chance:.6g}")
+    facts.add_row("Estimated loss, as a share of the payoff range", percent(problem.share))
+    actions = Table(box=frame)
+    actions.add_column("recommended")
+    for header in ("on rows", "promised\nper row", "earned\nper row"):
+        actions.add_column(header, justify="right")
+    actions.add_column("better")
+    for one in problem.recommendations:
+        if one.mass > 0:
+            promised, earned = (amount(part / one.mass) for part in (one.promised, one.earned))
+            actions.add_row(
+                Text(one.action), percent(one.mass), promised, earned, Text(one.better if one.gain > 0 else "")
+            )
+    return [facts, actions]
+
+
+def _steps(problem: ProblemLoss, thresholds: tuple[float, ...]) -> str:
     steps = [problem.actions[problem.responses[0]]]
-    for mu, response in zip(problem.thresholds, problem.responses[1:], strict=True):
+    for mu, response in zip(thresholds, problem.responses[1:], strict=True):
         steps += [probability(mu), problem.actions[response]]
-    table.add_row("Best action, for predictions from 0 to 1", Text(" | ".join(steps)))
-    table.add_row("Payoff per row, believing the predictions", f"{problem.value:.6g}")
-    table.add_row("Additional payoff possible (swap regret)", f"{problem.swap_regret:.6g}")
-    table.add_row("as a share of the payoff range", percent(problem.share))
-    return table
-
-
-def _groups(audit: Audit, frame: box.Box) -> Table:
-    table = Table(box=frame)
-    table.add_column("group")
-    for header in ("rows", "base\nrate", "mean\nprediction", "distance\n(DTC)", "decision\nloss (CDL)"):
-        table.add_column(header, justify="right")
-    if audit.inference is not None:
-        table.add_column("by\nchance", justify="right")
-        table.add_column("p", justify="right")
-    for group in audit.groups:
-        cells = [
-            "" if group.rows is None else f"{group.rows:,}",
-            f"{group.base_rate:.4f}",
-            f"{group.mean_prediction:.4f}",
-            f"{group.measures['dtc']:.4f}",
-            f"{group.measures['cdl']:.4f}",
-        ]
-        if audit.inference is not None:
-            of = group.uncertainty
-            cells += ["", ""] if of is None else [f"{of.floor:.4f}", p_value(of.p_value, audit.inference.draws)]
-        table.add_row(Text(group.name), *cells)
-    return table
+    return " | ".join(steps)

@@ -10,6 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trustcal.report.terminal.console import number_table
+
 if TYPE_CHECKING:
     from rich.box import Box
 
@@ -21,12 +23,12 @@ if TYPE_CHECKING:
 def bounds_page(found: BoundTable, frame: Box) -> RenderableType:
     """What each noise guarantees, the paper's guarantee, and the lower bound."""
     quantity, lower = found.choices[0].guarantee.quantity, found.choices[0].lower
-    table = Table(box=frame)
-    table.add_column("noise")
+    table = Table("noise", box=frame)
     table.add_column(f"{quantity} ≤", justify="right", style="bold")
     table.add_column("by", style="dim")
     for choice in found.choices:
-        table.add_row(noise_text(choice.noise), _value(choice.guarantee), _source(choice.guarantee))
+        cells = "" if choice.cells is None else f", {choice.cells} cells"
+        table.add_row(noise_text(choice.noise) + cells, _value(choice.guarantee), _source(choice.guarantee))
     table.add_row("the paper's Laplace noise, as stated", _value(found.paper), _source(found.paper))
     return Group(
         Text(f"Predictions within {found.eps:g} of calibration, after noise scaled for this distance", style="bold"),
@@ -39,17 +41,11 @@ def hard_page(cases: Sequence[HardCase], frame: Box) -> RenderableType:
     """The hard instances, and what each post-processing achieves on them."""
     parts: list[RenderableType] = []
     for case in cases:
-        table = Table(box=frame)
-        table.add_column("post-processing")
-        for name in ("decision loss", "ECE", "CDL"):
-            table.add_column(name, justify="right")
+        table = number_table(frame, "post-processing", "decision loss", "ECE", "CDL")
         table.add_column("guarantee", justify="right", style="dim")
         for row in case.rows:
-            table.add_row(
-                row.name,
-                *map(_number, (row.decision_loss, row.ece, row.cdl)),
-                "" if row.guarantee is None else _number(row.guarantee),
-            )
+            guarantee = "" if row.guarantee is None else _number(row.guarantee)
+            table.add_row(row.name, *map(_number, (row.decision_loss, row.ece, row.cdl)), guarantee)
         parts += [Text(case.title, style="bold"), Text(case.description), table, Text(case.verdict), ""]
     return Group(*parts[:-1])
 

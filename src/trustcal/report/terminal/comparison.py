@@ -1,4 +1,4 @@
-"""A comparison in the terminal: the recommendation and its reason, then two tables."""
+"""A comparison in the terminal: the recommendation and its reason, then the table."""
 
 from __future__ import annotations
 
@@ -15,90 +15,105 @@ from trustcal.report.terminal.console import display, plain_text
 
 if TYPE_CHECKING:
     from trustcal.guarantees import Bound
-    from trustcal.remedies import Comparison, MethodResult
+    from trustcal.remedies import Choice, Comparison, MethodResult
 
-WIDTH = 88
+WIDTH = 80
 
 
 def show(comparison: Comparison) -> None:
     """Print the comparison: with colours in a terminal, as plain text elsewhere."""
-    display(partial(_page, comparison), WIDTH)
+    display(partial(comparison_page, comparison), WIDTH)
 
 
 def plain(comparison: Comparison) -> str:
     """The comparison as plain text."""
-    return plain_text(partial(_page, comparison), WIDTH)
+    return plain_text(partial(comparison_page, comparison), WIDTH)
 
 
-def _page(comparison: Comparison, frame: box.Box) -> RenderableType:
-    where = "" if comparison.cells is None else f" ECE and CDL on {comparison.cells} bins of equal mass."
-    yours = comparison.methods[0].value is not None
-    whose = "with your payoffs (a gain is negative)" if yours else "by whoever loses most"
+def choice_page(choice: Choice, file: str | None, frame: box.Box) -> RenderableType:
+    """The comparison, the remedy that was fitted, and where it was saved."""
+    page = comparison_page(choice.table, frame)
+    if choice.fitted.method == "none":
+        return page
+    saved = f"Saved in {file}: apply it by trustcal fix NEW --remedy {file} -o OUT."
+    return Group(
+        page, "", Text(str(choice.fitted)), Text(saved if file else "Nothing was written: --save FILE keeps it.")
+    )
+
+
+def comparison_page(comparison: Comparison, frame: box.Box) -> RenderableType:
+    """The recommendation, its reason, and the table."""
     return Group(
         Text(comparison.recommendation, style="bold"),
         Text(comparison.reason),
         "",
-        Text("How well are the predictions calibrated?", style="bold"),
-        _calibration(comparison, frame),
-        "Guarantee: an upper bound on CDL for any outcomes, given the measured distance to calibration.",
-        "",
-        Text("What are they worth?", style="bold"),
-        _worth(comparison, frame),
-        f"Value lost: against believing the original predictions, {whose}.",
-        "Regret: the same against the best method, not counting noise, rounding and the constant.",
-        "",
-        f"{comparison.rows:,} rows, cross-fitted in {comparison.folds} folds.{where}",
+        *methods_table(comparison, frame),
     )
 
 
-def _calibration(comparison: Comparison, frame: box.Box) -> Table:
-    table = _table(frame, ["ECE", "CDL", "smCal", "DTC", "guarantee", "needs\noutcomes"])
-    for method in comparison.methods:
-        table.add_row(
-            method.name,
-            f"{method.ece:.4f}",
-            _percent(method.cdl),
-            f"{method.smcal:.4f}",
-            f"{method.dtc:.4f}",
-            _guarantee(method.guarantee),
-            "yes" if method.needs_outcomes else "no",
-            style=_style(method, comparison),
+def methods_table(comparison: Comparison, frame: box.Box) -> list[RenderableType]:
+    """The table of methods, what its columns mean, and how rows were held out."""
+    repeated = "" if comparison.repeats == 1 else f", {comparison.repeats} times over"
+    how = f"cross-fitted in {comparison.folds} folds{repeated}"
+    if comparison.ordered:
+        how = f"{comparison.folds} blocks in time order, each judged by what came before"
+    loss, rule = "the Brier score", "The simplest method within one standard error of the best is recommended."
+    if _payoffs(comparison):
+        loss = "payoff lost per row, as a share of the payoff range"
+        rule = (
+            "Methods within two standard errors of the best are told apart by the Brier score: of these, the simplest "
+            "within one standard error of the best Brier score is recommended."
         )
-    return table
+    return [
+        _table(comparison, frame),
+        Text(
+            f"Above best: {loss}, minus that of the best method, ± its standard error. {rule} Decision loss: the most "
+            "anyone could gain by moving thresholds; after noise, CDL over all draws. Guarantee: an upper bound on CDL "
+            "for any outcomes, given the measured distance to calibration."
+        ),
+        "",
+        f"{comparison.rows:,} rows, {how}.",
+    ]
 
 
-def _worth(comparison: Comparison, frame: box.Box) -> Table:
-    payoff = ["payoff"] if comparison.methods[0].value is not None else []
-    table = _table(frame, ["Brier", "log loss", "AUC", *payoff, "value lost", "regret"])
-    for method in comparison.methods:
-        table.add_row(
-            method.name,
-            f"{method.brier:.4f}",
-            f"{method.log_loss:.4f}" if isfinite(method.log_loss) else "∞",
-            f"{method.auc:.4f}",
-            *([] if method.value is None else [f"{method.value:.6g}"]),
-            _percent(method.value_lost),
-            _percent(method.regret),
-            style=_style(method, comparison),
-        )
-    return table
+def _payoffs(comparison: Comparison) -> bool:
+    return comparison.methods[0].value is not None
 
 
-def _table(frame: box.Box, headers: list[str]) -> Table:
+def _table(comparison: Comparison, frame: box.Box) -> Table:
+    paid = _payoffs(comparison)
+    worth, excess = (["payoff", "Brier"], "above\nbest, %") if paid else (["Brier", "log\nloss"], "above best")
     table = Table(box=frame)
-    table.add_column("", no_wrap=True)
-    for header in headers:
+    table.add_column("", max_width=16)
+    for header in [excess, "dec.\nloss %", *worth, "AUC", "guar.\n%"]:
         table.add_column(header, justify="right", vertical="bottom", no_wrap=True)
+    for method in comparison.methods:
+        table.add_row(
+            method.name,
+            _excess(method),
+            f"{100 * method.decision_loss + 0.0:.2f}".replace("-0.00", "0.00"),
+            *_worth(method),
+            "–" if method.auc is None else f"{method.auc:.3f}",
+            _guarantee(method.guarantee),
+            style="bold" if method.name == comparison.recommended else None,
+        )
     return table
 
 
-def _style(method: MethodResult, comparison: Comparison) -> str | None:
-    return "bold" if method.name == comparison.recommended else None
+def _worth(method: MethodResult) -> list[str]:
+    if method.value is not None:
+        return [f"{method.value:.4g}", f"{method.brier:.4f}"]
+    return [f"{method.brier:.4f}", f"{method.log_loss:.3f}" if isfinite(method.log_loss) else "∞"]
+
+
+def _excess(method: MethodResult) -> str:
+    """The criterion: the loss above that of the best method, with its standard error."""
+    scale = 100 if method.value is not None else 1
+    digits = 2 if method.value is not None else 4
+    if method.standard_error is None:
+        return f"{scale * method.excess:.{digits}f}"
+    return f"{scale * method.excess + 0.0:.{digits}f} ± {scale * method.standard_error:.{digits}f}"
 
 
 def _guarantee(bound: Bound | None) -> str:
-    return "no" if bound is None or bound.vacuous else f"≤ {_percent(bound.value)}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share + 0.0:.2f} %".replace("-0.00", "0.00")
+    return "" if bound is None else "–" if bound.vacuous else f"≤{100 * bound.value:.2g}"

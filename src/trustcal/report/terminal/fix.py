@@ -1,4 +1,4 @@
-"""The result of `trustcal fix` on the terminal: the advice, the noise and its guarantee, before and after."""
+"""The result of `trustcal fix` on the terminal: the advice, the guarantee of noise, before and after."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.report.terminal.bounds import noise_text
+from trustcal.report.terminal.console import number_table
 
 if TYPE_CHECKING:
     from rich.box import Box
@@ -16,18 +17,20 @@ if TYPE_CHECKING:
     from trustcal.rewriting.fix import FileFix, Quality
 
 
-def fix_page(fix: FileFix, advice: str, frame: Box) -> RenderableType:
+def fix_page(fix: FileFix, frame: Box) -> RenderableType:
     """The advice and the numbers of a fix."""
-    told = "measured on these rows" if fix.eps_measured else "as given"
-    how = f", rounded down to a grid of {fix.cells} values" if fix.cells is not None else ""
-    parts: list[RenderableType] = [
-        Text(advice, style="bold"),
-        "",
-        f"{fix.rows:,} predictions, distance to calibration {fix.eps:.4g} ({told})",
-        f"{noise_text(fix.choice.noise)}{how}; seed {fix.seed}",
-        f"Guarantee, in expectation: {fix.choice.guarantee}",
-        f"No post-processing can guarantee less than {fix.choice.lower.value:.4g} ({fix.choice.lower.source})",
-    ]
+    parts: list[RenderableType] = [Text(fix.advice, style="bold"), ""]
+    if fix.written:
+        parts.append(Text(f"{fix.rows:,} predictions, new column {fix.column}"))
+    if fix.choice is not None:
+        told = "measured on these rows" if fix.eps_measured else "as given"
+        how = f", rounded to a grid of {fix.cells} values" if fix.cells is not None else ""
+        parts += [
+            f"Distance to calibration {fix.eps:.4g} ({told})",
+            f"{noise_text(fix.choice.noise)}{how}; seed {fix.seed}",
+            f"Guarantee, in expectation: {fix.choice.guarantee}",
+            f"No post-processing can guarantee less than {fix.choice.lower.value:.4g} ({fix.choice.lower.source})",
+        ]
     if fix.before is not None and fix.after is not None:
         parts += ["", _table(fix, fix.before, fix.after, frame)]
         if fix.before.cells is not None or fix.after.cells is not None:
@@ -36,18 +39,15 @@ def fix_page(fix: FileFix, advice: str, frame: Box) -> RenderableType:
 
 
 def _table(fix: FileFix, before: Quality, after: Quality, frame: Box) -> Table:
-    table = Table(box=frame)
-    table.add_column("")
-    for header in ("before", "after, expected", "after, this draw"):
-        table.add_column(header, justify="right")
-    table.add_row(
-        "Expected calibration error", _on(before.ece, before), _number(fix.expected_ece), _on(after.ece, after)
-    )
-    table.add_row(
-        "Calibration decision loss", _on(before.cdl, before), _number(fix.expected_cdl), _on(after.cdl, after)
-    )
-    table.add_row("Brier score", _number(before.brier), "", _number(after.brier))
-    table.add_row("AUC", _number(before.auc), "", _number(after.auc))
+    noise = fix.choice is not None
+    table = number_table(frame, "", "before", *(["after, expected", "after, this draw"] if noise else ["after"]))
+    for title, old, expected, new in (
+        ("Expected calibration error", before.ece, fix.expected_ece, after.ece),
+        ("Calibration decision loss", before.cdl, fix.expected_cdl, after.cdl),
+    ):
+        table.add_row(title, _on(old, before), *([_number(expected)] if noise else []), _on(new, after))
+    for title, score, later in (("Brier score", before.brier, after.brier), ("AUC", before.auc, after.auc)):
+        table.add_row(title, _number(score), *([""] if noise else []), _number(later))
     return table
 
 

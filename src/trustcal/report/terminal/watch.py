@@ -16,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.checking import checked_count
+from trustcal.formats import printable
 from trustcal.measures.table import MEASURES
 from trustcal.monitoring import FaultLog, Monitor, Snapshot, WatchReport, WatchView, WindowMeasure
 from trustcal.monitoring.line_parser import POLICY
-from trustcal.report.terminal.console import plain_text
+from trustcal.report.terminal.console import SafeConsole, number_table, plain_text
 
 WIDTH = 88
 PAUSE = 1.0
@@ -33,7 +34,7 @@ class TerminalView(WatchView):
 
     def __init__(self, every: int = 1000, console: Console | None = None) -> None:
         self._every = checked_count("every", every)
-        self._console = Console(highlight=False, markup=False) if console is None else console
+        self._console = SafeConsole() if console is None else console
         self._live = Live(console=self._console, auto_refresh=False, transient=True)
         self._source = ""
         self._next = 0.0
@@ -41,6 +42,7 @@ class TerminalView(WatchView):
         self._trail: deque[float] = deque(maxlen=40)
         self._alarm_told = False
         self._faults_told = 0
+        self._suggestion: str | None = None
 
     def open(self, source: str, rounds: int) -> None:
         """Start the live page."""
@@ -54,6 +56,12 @@ class TerminalView(WatchView):
     def close(self) -> None:
         """Remove the live page."""
         self._live.stop()
+
+    def suggest(self, suggestion: object) -> None:
+        """Show a suggestion, such as to learn a remedy again, from now on; outside terminals, print it."""
+        self._suggestion = str(suggestion)
+        if not self._console.is_terminal:
+            self._print(self._suggestion)
 
     def rows_until_update(self, rounds: int) -> int:
         """The rest of `every` rows; in a terminal, time decides about the next page."""
@@ -86,6 +94,8 @@ class TerminalView(WatchView):
             self._trail.append(alarm.log10_e)
             bars = spark(self._trail, -log10(alarm.rate))
             page.append(Text(f"e-value {alarm.e_text}  {bars}  (alarm at {1 / alarm.rate:.3g})", style="dim"))
+        if self._suggestion is not None:
+            page.append(Text(self._suggestion))
         asides = f"{faults.total:,} fault{'s' * (faults.total != 1)}."
         asides += f"  {waiting:,} waiting." if waiting else ""
         page.append(Text(f"{asides}  Press Ctrl-C to stop.", style="dim"))
@@ -97,12 +107,15 @@ class TerminalView(WatchView):
         """Print the report in place of the page."""
         self._live.stop()
         if self._console.is_terminal:
-            self._console.print(_report(report, box.SIMPLE), width=min(self._console.width, WIDTH))
+            told = Text("" if self._suggestion is None else self._suggestion)
+            self._console.print(Group(_report(report, box.SIMPLE), told), width=min(self._console.width, WIDTH))
         else:
             self._print(plain_text(partial(_report, report), WIDTH))
 
     def _print(self, text: str) -> None:
-        print(text, file=self._console.file, flush=True)  # rich would end the program at a closed pipe
+        print(
+            printable(text, kept="\n"), file=self._console.file, flush=True
+        )  # rich would end the program at a closed pipe
 
 
 def spark(values: Iterable[float], top: float) -> str:
@@ -129,18 +142,16 @@ def _page(snapshot: Snapshot | None, rounds: int, frame: box.Box) -> list[Render
 
 
 def _measures(snapshot: Snapshot, frame: box.Box) -> Table:
-    table = Table(box=frame)
     effective = f", effective {snapshot.effective_rows:,.0f}" * (round(snapshot.effective_rows) != snapshot.rows)
-    table.add_column(f"last {snapshot.rows:,} row{'s' * (snapshot.rows != 1)}{effective}")
-    for header in ("now", "if calibrated", "95 % below"):
-        table.add_column(header, justify="right")
+    rows = f"last {snapshot.rows:,} row{'s' * (snapshot.rows != 1)}{effective}"
+    table = number_table(frame, rows, "now", "if calibrated", "95 % below")
     table.add_column("")
-    bins = "" if snapshot.cells is None else f"on {snapshot.cells} bin{'s' * (snapshot.cells > 1)}"
     for key, measure in snapshot.measures.items():
-        where = bins if MEASURES[key].conditional else ""
         floor, quantile = _number(measure.floor), _number(measure.quantile_95)
-        table.add_row(MEASURES[key].title, _value(measure), floor, quantile, where)
+        table.add_row(MEASURES[key].title, _value(measure), floor, quantile, "")
     table.add_row("Mean prediction", f"{snapshot.mean_prediction:.4f}", "", "", f"base rate {snapshot.base_rate:.4f}")
+    if snapshot.p_value is not None:
+        table.add_row("p-value of calibration", f"{snapshot.p_value:.2g}", "", "", "combined test")
     return table
 
 
@@ -155,10 +166,7 @@ def _number(value: float | None) -> str:
 
 
 def _report(report: WatchReport, frame: box.Box) -> RenderableType:
-    parts: list[RenderableType] = [
-        Text(report.summary, style="dim"),
-        *_page(report.snapshot, report.rounds, frame),
-    ]
+    parts = [Text(report.summary, style="dim"), *_page(report.snapshot, report.rounds, frame)]
     if report.waiting:
         parts.append(Text(report.waiting_summary))
     if report.faults.total:
@@ -167,9 +175,7 @@ def _report(report: WatchReport, frame: box.Box) -> RenderableType:
 
 
 def _faults(faults: FaultLog, frame: box.Box) -> Table:
-    table = Table(box=frame)
-    table.add_column("fault")
-    table.add_column("count", justify="right")
+    table = number_table(frame, "fault", "count")
     table.add_column("handling")
     table.add_column("first lines")
     for kind, count in faults.counts.items():

@@ -1,0 +1,130 @@
+"""An audit of K classes in the terminal: the verdict, then tables."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trustcal.formats import amount, p_equals, percent, small
+from trustcal.report.terminal.console import display, number_table, plain_text
+
+if TYPE_CHECKING:
+    from trustcal.auditing.class_record import ClassAudit
+    from trustcal.remedies import ClassChoice
+
+WIDTH = 80
+MOST = 30
+"""At most so many classes are listed."""
+
+
+def show_classes(audit: ClassAudit) -> None:
+    """Print the audit: with colours in a terminal, as plain text elsewhere."""
+    display(partial(_page, audit), WIDTH)
+
+
+def plain_class_audit(audit: ClassAudit) -> str:
+    """The audit as plain text."""
+    return plain_text(partial(_page, audit), WIDTH)
+
+
+def plain_class_choice(choice: ClassChoice) -> str:
+    """The comparison of remedies as plain text."""
+    return plain_text(partial(_choice, choice), WIDTH)
+
+
+def _choice(choice: ClassChoice, frame: box.Box) -> RenderableType:
+    payoffs = choice.criterion == "payoff"
+    table = number_table(frame, "", "excess", "± error", "Brier", "log loss", *(["payoff"] if payoffs else []))
+    for one in choice.methods:
+        cells = [f"{one.excess:.4f}", f"{one.standard_error:.4f}", f"{one.brier:.4f}", f"{one.log_loss:.4f}"]
+        cells += [f"{one.value:.4f}"] if one.value is not None else []
+        style = "bold" if one.name == choice.recommended else ""
+        table.add_row(Text(one.name, style=style), *cells)
+    rule = (
+        f"Recommended: {choice.recommended}, the simplest within one standard error of the best in {choice.criterion}."
+    )
+    return Group(table, Text(rule), Text(str(choice.fitted)))
+
+
+def _page(audit: ClassAudit, frame: box.Box) -> RenderableType:
+    verdict = audit.verdict
+    parts: list[RenderableType] = [Text(verdict.headline, style="bold")]
+    parts += [Text.assemble((f"{harm.who}: ", "bold"), harm.text) for harm in verdict.hurt]
+    parts += [Text(verdict.where)] if verdict.where is not None else []
+    parts += ["", _facts(audit, frame)]
+    title = "With your payoffs" if audit.problem.yours else "Whoever picks the likeliest class (payoff 1 if right)"
+    parts += ["", Text(title, style="bold"), _actions(audit, frame)]
+    parts += ["", Text("Class by class", style="bold"), _classes(audit, frame)]
+    hidden = len(audit.classes) - MOST
+    if hidden > 0:
+        parts.append(Text(f"{hidden:,} more classes lose less; the JSON has all of them."))
+    if verdict.p_value is not None and verdict.draws is not None:
+        p = p_equals(verdict.p_value, verdict.draws // 3 or 1)
+        parts.append(Text(f"All in all: {p}, by the regret, the top label and the classes together; this one decides."))
+    if audit.pairs:
+        parts += ["", Text("Pairs of classes", style="bold"), _pairs(audit, frame)]
+    return Group(*parts)
+
+
+def _facts(audit: ClassAudit, frame: box.Box) -> Table:
+    table = Table(box=frame, show_header=False)
+    table.add_column()
+    table.add_column(justify="right", style="bold")
+    table.add_column(style="dim")
+    if audit.rows is not None:
+        weighted = audit.effective_rows is not None and round(audit.effective_rows) != audit.rows
+        table.add_row("Rows", f"{audit.rows:,}", f"effective {audit.effective_rows:,.0f}" if weighted else "")
+    table.add_row("Classes", f"{len(audit.classes):,}", f"{audit.values:,} distinct vectors")
+    table.add_row(
+        "Accuracy of the top label", percent(audit.top.base_rate), f"said {percent(audit.top.mean_prediction)}"
+    )
+    for name, found in (("Brier score", audit.brier), ("Log loss", audit.log_loss)):
+        table.add_row(name, f"{found.loss:.4f}", f"miscalibration {found.mcb:.4f}, discrimination {found.dsc:.4f}")
+    table.add_row("Truthful class-wise error", small(audit.atb), "mean of ATB over the classes")
+    held_out = "" if audit.worst.held_out is None else f"; {percent(audit.worst.held_out)} on held-out rows"
+    table.add_row(
+        "The worst payoffs lose", f"{percent(audit.worst.lower)}", f"at most {percent(audit.worst.upper)}{held_out}"
+    )
+    return table
+
+
+def _actions(audit: ClassAudit, frame: box.Box) -> Table:
+    table = number_table(frame, "recommended", "on rows", "promised\nper row", "earned\nper row")
+    table.add_column("better")
+    table.add_column("gain\nper row", justify="right")
+    found = sorted((one for one in audit.problem.recommendations if one.mass > 0), key=lambda one: -one.gain)
+    for one in found[:MOST]:
+        promised, earned = (amount(part / one.mass) for part in (one.promised, one.earned))
+        better, gain = (Text(one.better), amount(one.gain / one.mass)) if one.gain > 0 else (Text(""), "")
+        table.add_row(Text(one.action), percent(one.mass), promised, earned, better, gain)
+    return table
+
+
+def _classes(audit: ClassAudit, frame: box.Box) -> Table:
+    chance = bool(audit.top.known)
+    headers = ["frequency", "mean\nsaid", "decision\nloss", *(["95 %\ninterval", "p"] if chance else [])]
+    table = number_table(frame, "", *headers)
+    shown = sorted(audit.views[1:], key=lambda one: -one.values["monotone_cdl"])[:MOST]
+    for one in (audit.top, *shown):
+        cells = [f"{one.base_rate:.3f}", f"{one.mean_prediction:.3f}", percent(one.values["monotone_cdl"])]
+        if chance and one.known and one.p_value is not None:
+            found = one.known[0]
+            cells += [
+                f"{100 * found.lower:.1f} to {percent(found.upper)}",
+                small(one.p_value),
+            ]
+        table.add_row(Text(one.name), *cells)
+    return table
+
+
+def _pairs(audit: ClassAudit, frame: box.Box) -> Table:
+    table = number_table(frame, "", "on rows", "said", "seen", "decision\nloss")
+    for pair in audit.pairs[:5]:
+        cells = percent(pair.share), f"{pair.said:.3f}", f"{pair.seen:.3f}", percent(pair.loss)
+        table.add_row(Text(f"{pair.a} or {pair.b}"), *cells)
+    return table
