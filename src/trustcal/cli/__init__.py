@@ -5,47 +5,88 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
 from trustcal.cli import arena, audit, bound, claims, compare, demo, fix, hard, watch
+from trustcal.cli.compiling import compiling_announced
+from trustcal.cli.endings import discard, ended_by_signals, forgiving_errors
+from trustcal.formats import one_line
+
+UNEXPECTED = 70
+"""The exit status for an error that is trustcal's own: sysexits.h calls it an internal software error."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.  Returns its exit status; 2, with one line on standard error, where the input is invalid."""
+    """Run a command.  Returns its exit status.
+
+    0    done
+    1    a gate of --fail-if fails
+    2    the input is invalid, or a file cannot be read or written: one line on the standard error says why
+    70   an unexpected error, to be reported; with TRUSTCAL_DEBUG=1 with its traceback
+    130  interrupted; 128 + n by signal n
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a legacy code page without ≤ prints ?
-    try:
-        parser = _parser()
-        if "_ARGCOMPLETE" in os.environ:  # set by argcomplete
-            import_module("argcomplete").autocomplete(parser)
-        options = parser.parse_args(arguments)
-        status: int = options.run(options)
-        if sys.stdout is not None:  # None where it was closed from the start
-            sys.stdout.flush()
-        return status
-    except ValueError as error:
-        print(f"trustcal: {_line(str(error))}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader, such as head, stopped reading
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:  # a full disk, say
-        place = "" if error.filename is None else f"{_line(str(error.filename))}: "
-        print(f"trustcal: {place}{error.strerror}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    options = argparse.Namespace(closed=0)
+    with forgiving_errors(), compiling_announced(), ended_by_signals() as ended:
+        try:
+            _command(arguments, options)
+            status: int = options.run(options)
+            if sys.stdout is not None:  # None where it was closed from the start
+                sys.stdout.flush()
+            return status
+        except Exception as error:  # also what a library makes of an interrupt
+            return 128 + ended[0] if ended else _failed(error, options)
+        except KeyboardInterrupt:
+            return 128 + (ended or [signal.SIGINT])[0]
 
 
-def _line(message: str) -> str:
-    """The message on one line, without control characters: it may quote the user's file."""
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in " ".join(message.split())
+def _failed(error: Exception, options: argparse.Namespace) -> int:
+    """Say what went wrong, in one line; the exit status."""
+    if isinstance(error, BrokenPipeError):  # the reader, such as head, stopped reading
+        discard(sys.stdout)
+        return int(options.closed)
+    if isinstance(error, ValueError | ImportError):
+        return _invalid(str(error))
+    if isinstance(error, OSError):  # a full disk, say
+        discard(sys.stdout)
+        place = "" if error.filename is None else f"{error.filename}: "
+        return _invalid(f"{place}{error.strerror or error}")
+    if isinstance(error, MemoryError):
+        return _invalid("there is not enough memory for this.")
+    if os.environ.get("TRUSTCAL_DEBUG", "0") != "0":
+        raise error
+    said = one_line(f"{type(error).__name__}: {error}", 300)
+    print(
+        f"trustcal: unexpected error, {said} This is a bug: please report it, with the command and what it prints if "
+        "TRUSTCAL_DEBUG=1 is set.",
+        file=sys.stderr,
     )
+    return UNEXPECTED
+
+
+def _command(arguments: Sequence[str] | None, options: argparse.Namespace) -> None:
+    """Parse the arguments into the options."""
+    parser = _parser()
+    if "_ARGCOMPLETE" in os.environ:  # set by argcomplete
+        with suppress(ImportError):
+            import_module("argcomplete").autocomplete(parser)
+    given = sys.argv[1:] if arguments is None else arguments
+    for argument in given:
+        if not argument.isascii() and argument.encode(errors="replace") != argument.encode(errors="surrogatepass"):
+            raise ValueError(f"arguments must be UTF-8 text, but {argument!r} is not. Rename the file or the column.")
+    parser.parse_args(given, options)
+
+
+def _invalid(message: str) -> int:
+    print(one_line(f"trustcal: {message}"), file=sys.stderr)
+    return 2
 
 
 class _Parser(argparse.ArgumentParser):

@@ -7,13 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trustcal.cli.options import Commands
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-WIDTH = 150
 
 
 def add_command(commands: Commands) -> None:
@@ -37,7 +35,7 @@ def add_command(commands: Commands) -> None:
 
 
 def _arena(options: argparse.Namespace) -> int:
-    from trustcal.checking import checked_output
+    from trustcal.checking.files import checked_output
     from trustcal.forecasters import arena
     from trustcal.reading.files import found_files
     from trustcal.report.arena import arena_html, arena_page, save_picture
@@ -48,6 +46,8 @@ def _arena(options: argparse.Namespace) -> int:
     places = [checked_output(file, *read) for file in (options.png, options.html) if file is not None]
     if len({place.resolve() for place in places}) < len(places):
         raise ValueError(f"{options.html} cannot be both the page and the picture: name two files.")
+    if options.png is not None and Path(options.png).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"{options.png} must be a picture, by its name: .png, .svg or .pdf.")
     with progress_bar("games") as progress:
         result = arena(
             options.preset,
@@ -58,7 +58,7 @@ def _arena(options: argparse.Namespace) -> int:
             workers=options.workers,
             progress=progress,
         )
-    display(partial(arena_page, result), WIDTH)
+    display(partial(arena_page, result), width=150)
     if options.png is not None:
         save_picture(result, options.png)
     if options.html is not None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-WIDTH = 120
+from trustcal.cli.options import Commands
 
 
 def add_command(commands: Commands) -> None:
@@ -30,5 +26,5 @@ def _bound(options: argparse.Namespace) -> int:
     from trustcal.report.terminal.bounds import bounds_page
     from trustcal.report.terminal.console import display
 
-    display(partial(bounds_page, bounds(options.eps, options.target, options.horizon)), WIDTH)
+    display(partial(bounds_page, bounds(options.eps, options.target, options.horizon)))
     return 0

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+from trustcal.cli.options import Commands
+
+PAGE = "trustcal-demo.html"
+_STORY = """\
+A model predicts who earns over $50,000 a year, for 16,281 people of the 1994
+census. Somebody will act on these probabilities. Can they be trusted?
+"""
 
 
 def add_command(commands: Commands) -> None:
     """Describe the command to the parser."""
-    demo = commands.add_parser("demo", help="audit a naive Bayes model of census incomes")
+    demo = commands.add_parser("demo", help="audit an example: a model of census incomes")
+    demo.add_argument("--html", metavar="FILE", default=PAGE, help=f"where to write the page (default {PAGE})")
     demo.set_defaults(run=_demo)
 
 
-def _demo(_: argparse.Namespace) -> int:
+def _demo(options: argparse.Namespace) -> int:
     from importlib.resources import as_file, files
 
     from trustcal.cli import main
 
     with as_file(files("trustcal") / "examples" / "census_income.csv") as file:
-        print("Naive Bayes on who earns more than $50,000 a year: 16,281 people of the 1994 US census.")
-        command = ["audit", str(file), "--prediction", "prediction", "--outcome", "outcome"]
-        print(f"$ trustcal {' '.join(command)}")
-        return main(command)
+        print(_STORY)
+        print(f"$ trustcal audit census_income.csv -p prediction -y outcome --html {options.html}\n", flush=True)
+        return main(["audit", str(file), "-p", "prediction", "-y", "outcome", "--html", options.html])

@@ -1,20 +1,24 @@
-"""trustcal fix: add noise to the predictions in a file."""
+"""trustcal fix: learn a remedy, save it, and apply it to files; or add noise, which needs no outcomes."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+from trustcal.cli.options import Commands, add_payoff, add_source, print_notes, source
 
-WIDTH = 100
+if TYPE_CHECKING:
+    from trustcal.remedies import Remedy
+
 _EXAMPLES = """\
 examples:
-  trustcal fix scores.csv -o safe.csv -p score -y outcome
-  trustcal fix scores.parquet -o safe.parquet -p score --eps 0.001 --id case --seed 7
+  trustcal fix labelled.csv -p score -y outcome                             which remedy? (writes nothing)
+  trustcal fix labelled.csv -p score -y outcome --save remedy.json          learn it and keep it
+  trustcal fix new.parquet -p score --remedy remedy.json -o out.parquet     apply it
+  trustcal fix new.csv -p score --eps 0.001 -o out.csv                      noise, without outcomes
 """
 
 
@@ -22,37 +26,54 @@ def add_command(commands: Commands) -> None:
     """Describe the command to the parser."""
     fix = commands.add_parser(
         "fix",
-        help="add noise that makes predictions safe to act on, without outcomes",
-        description="Copy a file with a new column: each prediction with noise added. Given the distance to\n"
-        "calibration, the noise guarantees how much acting on the new column can lose, in expectation.\n"
-        "Other columns keep their values, and rows their order.",
+        help="learn a remedy from outcomes, apply it to files, or add noise",
+        description="With outcomes, compare recalibrators and noise on held-out rows, recommend one, and save it.\n"
+        "With --remedy or --eps, copy a file with a new column of predictions. Other columns keep their\n"
+        "values, and rows their order.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    fix.add_argument("file", metavar="IN", help="CSV, TSV, JSON lines or Parquet, one row per prediction")
-    fix.add_argument("-o", "--output", metavar="OUT", required=True, help="file to write; may be IN")
-    fix.add_argument("-p", "--prediction", metavar="COLUMN", required=True, help="predicted probabilities")
-    fix.add_argument(
-        "-y", "--outcome", metavar="COLUMN", help="outcomes, to measure eps and the quality of both columns"
+    add_source(fix)
+    learn = fix.add_argument_group("learn from outcomes")
+    learn.add_argument("--save", metavar="FILE", help="write the remedy to this JSON file, unless it is to do nothing")
+    learn.add_argument("--method", metavar="NAME", help="insist on a method, such as beta")
+    learn.add_argument("--by", metavar="COLUMN", help="groups: no method may harm one; each gets a map if that helps")
+    learn.add_argument("--order", metavar="COLUMN", help="time: each row is judged by what came before it")
+    learn.add_argument(
+        "--keep-back",
+        metavar="SHARE",
+        type=float,
+        help="share of rows to certify the remedy by (default 0.25; 0: learn from all)",
     )
-    fix.add_argument("--eps", metavar="auto|VALUE", default="auto", help="distance to calibration (auto: measured)")
-    fix.add_argument(
+    add_payoff(learn)
+    learn.add_argument("--json", action="store_true", help="print every number as JSON")
+    write = fix.add_argument_group("write a new column")
+    write.add_argument("-o", "--output", metavar="OUT", help="file to write")
+    write.add_argument("--in-place", action="store_true", help="write over FILE")
+    write.add_argument("--remedy", metavar="FILE", help="apply the remedy saved in this file")
+    write.add_argument("--id", metavar="COLUMN", dest="row_id", help="row ids: the same row gets the same noise again")
+    write.add_argument(
+        "--into", metavar="COLUMN", help="name of the new column (default: with _recalibrated or _noised at its end)"
+    )
+    noise = fix.add_argument_group("noise")
+    noise.add_argument("--eps", metavar="auto|VALUE", help="distance to calibration (auto: measured, with outcomes)")
+    noise.add_argument(
         "--noise",
         metavar="KIND",
         choices=_NoiseKinds(),
         default="best",
         help="kind of noise, one of %(choices)s (default: best, the one with the smallest guarantee)",
     )
-    fix.add_argument(
+    noise.add_argument(
         "--target",
         choices=("ece", "cdl", "decision_loss"),
         default="cdl",
         help="error whose guarantee is minimised (default: cdl)",
     )
-    fix.add_argument("--online", action="store_true", help="use the online algorithm: rows in order, rounded to a grid")
-    fix.add_argument("--id", metavar="COLUMN", dest="row_id", help="row ids: the same row gets the same noise again")
-    fix.add_argument("--into", metavar="COLUMN", help="name of the new column (default: the prediction's with _safe)")
-    fix.add_argument("--seed", metavar="N", type=int, help="the same seed gives the same file (default: a fresh seed)")
+    noise.add_argument(
+        "--online", action="store_true", help="use the online algorithm: rows in order, rounded to a grid"
+    )
+    fix.add_argument("--seed", metavar="N", type=int, help="the same seed gives the same result (noise: a fresh seed)")
     fix.set_defaults(run=_fix)
 
 
@@ -66,37 +87,121 @@ class _NoiseKinds:
 
 
 def _fix(options: argparse.Namespace) -> int:
-    from rich.console import Console
+    if options.remedy is not None and options.eps is not None:
+        raise ValueError("give --remedy or --eps, but not both.")
+    if options.by is not None and options.eps is not None:
+        raise ValueError("--by is for learning, or for a remedy that was learned by group: leave it out.")
+    if options.remedy is None and options.eps is None:
+        if _given(options, _WRITING):
+            raise ValueError("to write a column, give --remedy FILE (learn one with -y and --save) or --eps for noise.")
+        return _learn(options)
+    if learning := _given(options, _LEARNING):
+        raise ValueError(f"{learning[0]} is for learning: leave it out, or leave out --remedy and --eps.")
+    if len(options.file) > 1:
+        raise ValueError(f"one file is rewritten at a time, but {len(options.file)} are given.")
+    return _write(options, options.file[0], _target(options, options.file[0]))
+
+
+_LEARNING = {
+    "--save": "save", "--method": "method", "-w": "weight", "--order": "order", "--payoff": "payoff",
+    "--keep-back": "keep_back", "--positive": "positive", "--resolution": "resolution",
+    "--drop-invalid": "drop_invalid", "--json": "json",
+}  # fmt: skip
+_WRITING = {"-o": "output", "--in-place": "in_place", "--into": "into", "--id": "row_id", "--online": "online"}
+
+
+def _given(options: argparse.Namespace, names: dict[str, str]) -> list[str]:
+    """Which of these options were given."""
+    return [flag for flag, name in names.items() if getattr(options, name) not in (None, False)]
+
+
+def _target(options: argparse.Namespace, file: str) -> Path:
+    """The file to write, which is the input only if that was asked for."""
+    if options.in_place and options.output is not None:
+        raise ValueError("give -o OUT or --in-place, but not both.")
+    from trustcal.checking.files import checked_output
+
+    if options.in_place:
+        return checked_output(file)
+    if options.output is None:
+        raise ValueError("give the file to write (-o OUT), or --in-place to write over the input.")
+    target = Path(options.output)
+    if target.exists() and Path(file).exists() and target.samefile(file):
+        raise ValueError(f"{target} is the input: give --in-place to write over it, or another -o.")
+    return checked_output(target, *([] if options.remedy is None else [options.remedy]))
+
+
+def _learn(options: argparse.Namespace) -> int:
+    from trustcal.checking import checked_seed
+    from trustcal.checking.files import checked_output
+    from trustcal.reading import evidence, payoff_problem
+    from trustcal.reading.files import found_files
+    from trustcal.remedies import chosen, single_rows
+    from trustcal.report.terminal.comparison import choice_page
+    from trustcal.report.terminal.console import SafeConsole, display
+
+    console, seed = SafeConsole(stderr=True), checked_seed(0 if options.seed is None else options.seed)
+    if options.save is not None:
+        checked_output(options.save, *found_files(options.file), *([] if options.payoff is None else [options.payoff]))
+    problem, keep_back = payoff_problem(options.payoff), 0.25 if options.keep_back is None else options.keep_back
+    with console.status("Comparing …"):  # shown in terminals only
+        found = evidence(options.file, **source(options), by=options.by)
+        single = single_rows(options.file, found, options.order, positive=options.positive)
+        choice = chosen(found, problem, options.method or "auto", keep_back, rng=seed, single=single)
+    print_notes(console, found.provenance)
+    saved = options.save is not None and choice.fitted.method != "none"
+    if saved:
+        choice.fitted.save(options.save)
+    if options.json:
+        print(choice.to_json())
+    else:
+        display(partial(choice_page, choice, options.save if saved else None), width=88)
+    return 0
+
+
+def _write(options: argparse.Namespace, file: str, target: Path) -> int:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from trustcal.auditing.advice import fix_advice
-    from trustcal.report.terminal.console import display
+    from trustcal.remedies import load
+    from trustcal.report.terminal.console import SafeConsole, display
     from trustcal.report.terminal.fix import fix_page
     from trustcal.rewriting import fix_file
 
-    console = Console(stderr=True)
+    console = SafeConsole(stderr=True)
     bar = Progress(
         TextColumn("Fixing"), BarColumn(), TimeRemainingColumn(), console=console, transient=True,
         disable=not console.is_terminal,
     )  # fmt: skip
+    remedy = None if options.remedy is None else load(options.remedy)
     with bar:
         task = bar.add_task("fix", total=None)
         fix = fix_file(
-            options.file,
-            options.output,
-            prediction=options.prediction,
+            file,
+            target,
+            prediction=_prediction(options, remedy),
+            remedy=remedy,
             outcome=options.outcome,
-            eps=_eps(options.eps),
+            eps=None if options.eps is None else _eps(options.eps),
             noise=options.noise,
             target=options.target,
             online=options.online,
             seed=options.seed,
             row_id=options.row_id,
+            by=options.by,
             into=options.into,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
-    display(partial(fix_page, fix, fix_advice(fix)), WIDTH)
+    display(partial(fix_page, fix), width=100)
     return 0
+
+
+def _prediction(options: argparse.Namespace, remedy: Remedy | None) -> str:
+    """The column of predictions: as given, or that which the remedy was learned from."""
+    learned = None if remedy is None or remedy.learned is None else remedy.learned.prediction
+    name: str | None = options.prediction or learned
+    if name is None:
+        raise ValueError("name the column of predictions: -p COLUMN.")
+    return name
 
 
 def _eps(text: str) -> float | None:

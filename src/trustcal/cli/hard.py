@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-
-WIDTH = 120
+from trustcal.cli.options import Commands
 
 
 def add_command(commands: Commands) -> None:
@@ -20,13 +16,11 @@ def add_command(commands: Commands) -> None:
 
 
 def _hard(options: argparse.Namespace) -> int:
-    from rich.console import Console
-
     from trustcal.paper import hard_cases
     from trustcal.report.terminal.bounds import hard_page
-    from trustcal.report.terminal.console import display
+    from trustcal.report.terminal.console import SafeConsole, display
 
-    with Console(stderr=True).status("Measuring …"):  # shown in terminals only
+    with SafeConsole(stderr=True).status("Measuring …"):  # shown in terminals only
         cases = hard_cases(options.eps)
-    display(partial(hard_page, cases), WIDTH)
+    display(partial(hard_page, cases))
     return 0

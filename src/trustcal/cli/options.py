@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from trustcal.reading import Provenance
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""To which every command adds its parser."""
+
 
 def add_source(command: argparse.ArgumentParser) -> None:
     """Add the arguments of every command that reads predictions with outcomes."""
     command.add_argument(
-        "file", metavar="FILE", nargs="+", help="CSV, TSV, JSON lines or Parquet, one row per prediction; or a pattern"
+        "file",
+        metavar="FILE",
+        nargs="+",
+        help="CSV, TSV, JSON, Parquet, Excel or a database, a row per prediction",
     )
     command.add_argument("-p", "--prediction", metavar="COLUMN", help="predicted probabilities (default: by name)")
     command.add_argument("-y", "--outcome", metavar="COLUMN", help="outcomes (default: by name)")
@@ -24,7 +30,7 @@ def add_source(command: argparse.ArgumentParser) -> None:
     command.add_argument("--drop-invalid", action="store_true", help="drop invalid rows and report how many")
 
 
-def add_payoff(command: argparse.ArgumentParser) -> None:
+def add_payoff(command: argparse._ActionsContainer) -> None:
     """Add the user's decision problem."""
     command.add_argument("--payoff", metavar="FILE", help="your decision problem: a CSV with the header action,0,1")
 
