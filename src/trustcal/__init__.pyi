@@ -1,18 +1,34 @@
 from . import (
+    classes as classes,
     estimators as estimators,
+    evaluations as evaluations,
     forecasters as forecasters,
     guarantees as guarantees,
     inference as inference,
     paper as paper,
     plots as plots,
+    remedies as remedies,
 )
-from .auditing import Audit as Audit, audit as audit
-from .decisions import DecisionProblem as DecisionProblem, threshold as threshold, umbrella as umbrella
+from .auditing import Audit as Audit, ClassAudit as ClassAudit, audit as audit
+from .class_predictor import ClassPredictor as ClassPredictor
+from .decisions import (
+    DecisionProblem as DecisionProblem,
+    OutcomeProblem as OutcomeProblem,
+    threshold as threshold,
+    umbrella as umbrella,
+)
 from .measures.actions import (
     two_action_regret as two_action_regret,
     two_action_regret_witness as two_action_regret_witness,
 )
-from .measures.atb import atb as atb, atb_l1 as atb_l1, atb_unbiased as atb_unbiased
+from .measures.atb import (
+    AtbFloor as AtbFloor,
+    atb as atb,
+    atb_floor as atb_floor,
+    atb_l1 as atb_l1,
+    atb_unbiased as atb_unbiased,
+)
+from .measures.binned import binned_ece as binned_ece
 from .measures.continuous import (
     smcal as smcal,
     smcal_witness as smcal_witness,
@@ -46,8 +62,9 @@ from .noise import (
 )
 from .predictor import Predictor as Predictor
 from .reading import read as read
-from .remedies import Comparison as Comparison, compare as compare
-from .rewriting import fix_file as fix_file, perturb_frame as perturb_frame
+from .comparing import ModelComparison as ModelComparison, compare as compare
+from .rewriting import fix_file as fix_file, fix_frame as fix_frame, perturb_frame as perturb_frame
+from .segmenting import Segments as Segments, segments as segments
 from .smoothing import (
     OnlineSmoother as OnlineSmoother,
     SmoothedPredictor as SmoothedPredictor,
@@ -56,6 +73,7 @@ from .smoothing import (
     smooth as smooth,
     worst_reference as worst_reference,
 )
+from .testing import assert_trustworthy as assert_trustworthy
 
 __all__: list[str]
 __version__: str

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from trustcal.kernels import FloatArray
+
 End = Literal["left", "middle"]
 """What is announced for a cell: its left end i/m, as in the paper, or its middle (i + 1/2)/m."""
 ENDS: Final = get_args(End)
