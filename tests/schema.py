@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -13,9 +14,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from trustcal.auditing import Advice, Audit, Verdict
 from trustcal.auditing.record import VERSION
-from trustcal.remedies import Comparison
+from trustcal.remedies import Comparison, HeldOutGain
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "audit-schema.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "reference" / "audit-schema.md"
 
 HEAD = f"""# The JSON of an audit
 
@@ -40,7 +41,7 @@ def document() -> str:
 
 def hints_of(kind: type) -> dict[str, Any]:
     """The annotations of a class; Audit imports Comparison lazily, and derives its verdict and advice."""
-    hints = get_type_hints(kind, localns={"Comparison": Comparison})
+    hints = get_type_hints(kind, localns={"Comparison": Comparison, "HeldOutGain": HeldOutGain})
     return {"verdict": Verdict, "advice": tuple[Advice, ...], **hints} if kind is Audit else hints
 
 
@@ -50,13 +51,18 @@ def _parts(hint: Any) -> list[type]:
     return [part for argument in get_args(hint) for part in _parts(argument)]
 
 
+def _quoted(text: str) -> str:
+    """The text with what is indexed, such as payoff[a][y], as code: Markdown would take it for a link."""
+    return re.sub(r"\w+(?:\[\w+\]){2,}", r"`\g<0>`", text)
+
+
 def _section(kind: type) -> str:
     hints, about = hints_of(kind), _field_docstrings(kind)
     first = (inspect.getdoc(kind) or "").splitlines()[0]
     derived = [name for name in hints if isinstance(getattr(kind, name, None), property)]
     about |= {name: inspect.getdoc(getattr(kind, name)) or "" for name in derived}
     names = [*derived, *(field.name for field in fields(kind))]
-    rows = "".join(f"| `{name}` | {_named(hints[name])} | {about.get(name, '')} |\n" for name in names)
+    rows = "".join(f"| `{name}` | {_named(hints[name])} | {_quoted(about.get(name, ''))} |\n" for name in names)
     return f"\n## {kind.__name__}\n\n{first}\n\n| field | type | meaning |\n| --- | --- | --- |\n{rows}"
 
 

@@ -21,7 +21,7 @@ from trustcal.predictor import Predictor
 from trustcal.report.terminal.console import plain_text
 from trustcal.report.terminal.watch import _measures
 
-DEFINITIONS = Path(__file__).parents[1] / "docs" / "definitions.md"
+DEFINITIONS = Path(__file__).parents[1] / "docs" / "reference" / "definitions.md"
 
 
 def worst_gap(q: Predictor) -> float:
@@ -55,7 +55,7 @@ def rows() -> tuple[Any, Any]:
 
 
 def listed() -> str:
-    """The table of docs/definitions.md."""
+    """The table of definitions.md."""
     head = "| key | measure | question | audit | monitor | arena |\n| --- | --- | --- | --- | --- | --- |\n"
     lines = [
         (
@@ -78,8 +78,8 @@ def test_the_docs_list_every_measure() -> None:
 def test_a_new_measure_is_in_the_audit_and_its_faces(toy: Measure, rows: tuple[Any, Any], tmp_path: Path) -> None:
     q = Predictor.from_samples(*rows)
     for draws in (0, 19):
-        audit = tc.audit(*rows, draws=draws)
-        assert audit.measures["worst_gap"] == worst_gap(q.coarsen(q.suggested_cells))
+        audit = tc.audit(*rows, cells=7, draws=draws)
+        assert audit.measures["worst_gap"] == worst_gap(q.coarsen(7))
         assert "| Worst gap " in str(audit)
         audit.to_html(tmp_path / "page.html")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -92,14 +92,14 @@ def test_a_new_measure_is_in_the_audit_and_its_faces(toy: Measure, rows: tuple[A
 
 
 def test_a_new_measure_is_in_gates(toy: Measure, rows: tuple[Any, Any], tmp_path: Path) -> None:
-    audit = tc.audit(*rows, draws=19)
+    audit = tc.audit(*rows, cells=7, draws=19)
     assert [str(failure.gate) for failure in audit.check("worst_gap>0", "worst_gap.p<0.06", "worst_gap>1")] == [
         "worst_gap>0",
         "worst_gap.p<0.06",
     ]
     file = tmp_path / "rows.csv"
     np.savetxt(file, np.column_stack(rows), delimiter=",", header="outcome,prediction", comments="")
-    assert main(["audit", str(file), "--draws", "0", "--fail-if", f"{toy.key}>0"]) == 1
+    assert main(["audit", str(file), "--cells", "7", "--draws", "0", "--fail-if", f"{toy.key}>0"]) == 1
 
 
 def test_a_new_measure_is_in_inference(toy: Measure, rows: tuple[Any, Any]) -> None:
@@ -114,10 +114,10 @@ def test_a_new_measure_is_in_inference(toy: Measure, rows: tuple[Any, Any]) -> N
 
 def test_a_new_measure_is_in_the_monitor(toy: Measure, rows: tuple[Any, Any]) -> None:
     monitor = tc.Monitor(window=300)
-    monitor.learn_many(rows[1], rows[0])
+    monitor.learn_many(rows[1].round(1), rows[0])
     snapshot = monitor.current(draws=5)
     q = monitor.predictor()
-    assert snapshot.measures["worst_gap"].value == worst_gap(q.coarsen(q.suggested_cells))
+    assert snapshot.measures["worst_gap"].value == worst_gap(q)
     assert json.loads(snapshot.to_json())["worst_gap"]["value"] == snapshot.measures["worst_gap"].value
     assert "worst_gap 0." in str(snapshot)
     assert "| Worst gap " in plain_text(partial(_measures, snapshot), 88)
@@ -132,7 +132,9 @@ def test_a_new_measure_is_in_the_docs(toy: Measure) -> None:
 
 
 def test_names_that_are_not_measures_are_refused(rows: tuple[Any, Any]) -> None:
-    with pytest.raises(ValueError, match=r"on one of dtc, smcal, smece, ece, cdl, regret, not on 'worst_gap'"):
+    known = "monotone_cdl, cutoff, dtc, smcal, smece, atb, ece, cdl"
+    with pytest.raises(ValueError, match=f"on one of loss, {known}, regret, not on 'worst_gap'"):
         Gate.parse("worst_gap>0")
-    with pytest.raises(ValueError, match="statistics must be among dtc, smcal, smece, ece, cdl, but got 'worst_gap'"):
+    more = "ucal, two_action_regret, stepcal, atb_l1"
+    with pytest.raises(ValueError, match=f"statistics must be among {known}, {more}, but got 'worst_gap'"):
         sampling_floor(Predictor.from_samples(*rows), "worst_gap", rng=0)

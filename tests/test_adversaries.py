@@ -16,9 +16,11 @@ from trustcal.forecasters import (
     ElementaryPredictor,
     Forecast,
     Forecaster,
+    NoisyMean,
     PerturbedLeader,
     RunningMean,
     SmoothedForecaster,
+    StepForecaster,
 )
 from trustcal.forecasters.adversaries import (
     Adversary,
@@ -125,6 +127,8 @@ def test_sign_preserving_moves_away_from_the_bias() -> None:
         lambda seed: CalibratedForecaster(300, rng=seed),
         lambda seed: DecisionForecaster(300, rng=seed),
         lambda seed: PerturbedLeader(300, rng=seed),
+        lambda seed: NoisyMean(rng=seed),
+        lambda seed: StepForecaster(300, rng=seed),
         lambda seed: SmoothedForecaster(
             CalibratedForecaster(300, rng=seed), tc.OnlineSmoother(tc.TruncatedLaplace(0.1), horizon=300, rng=seed)
         ),

@@ -47,12 +47,10 @@ def test_a_game_is_what_it_says(tmp_path: Path) -> None:
     assert told == [(done, 24) for done in range(25)]
     assert [one.game for one in played] == list(FEW.games())
     one = next(one for one in played if one.game == Game("calibrated (Foster)", "walk", 80, 1))
-    said, y = duel(CalibratedForecaster(80, rng=2), walk(80, 3), 80)
+    said, y = duel(CalibratedForecaster(80, rng=1), walk(80, 1), 80)
     assert one.scores == tuple(measured(said[:many], y[:many]) for many in (20, 40, 80))
     q = tc.Predictor.from_samples(y, said)
-    assert one.scores[-1] == GameScore(
-        80, {"dtc": tc.dtc(q), "smcal": tc.smcal(q), "ece": tc.ece(q), "cdl": tc.cdl(q), "ucal": tc.ucal(q)}
-    )
+    assert one.scores[-1] == GameScore(80, {key: getattr(tc, key)(q) for key in table.played()})
 
 
 def test_a_finished_game_is_not_played_again(tmp_path: Path) -> None:
@@ -205,7 +203,7 @@ def test_rates_refuse() -> None:
 
 def test_the_papers_ordering(tmp_path: Path) -> None:
     pipeline, foster = "elementary + Laplace (paper)", "calibrated (Foster)"
-    plan = part(preset("paper", (250, 1000), 2), (pipeline, foster, "elementary"), ("fair coin", "walk", "opposing"))
+    plan = part(preset("paper", (1000, 4000), 2), (pipeline, foster, "elementary"), ("fair coin", "walk", "opposing"))
     played = play(plan, tmp_path, workers=1)
     worst = {(name, m): rate(played, name, m).worst for name in plan.contestants for m in table.played()}
     for at in range(2):
@@ -213,7 +211,7 @@ def test_the_papers_ordering(tmp_path: Path) -> None:
         assert worst["elementary", "cdl"][at] > worst[pipeline, "cdl"][at] > worst[foster, "cdl"][at]
         assert worst["elementary", "dtc"][at] < worst[foster, "dtc"][at]
     for name in plan.contestants:
-        for at, horizon in enumerate((250, 1000)):
+        for at, horizon in enumerate((1000, 4000)):
             for bound in plan.guarantees(name, horizon):
                 key = next(key for key in table.played() if table.MEASURES[key].symbol == bound.quantity)
                 assert worst[name, key][at] <= bound.value

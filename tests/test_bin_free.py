@@ -1,8 +1,7 @@
-"""The bin-free measures: oracles by enumeration, the relations among them, and the traps."""
+"""The bin-free measures: oracles by enumeration, witnesses and traps.  Their relations are in test_relations.py."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise, product
 from math import inf
 
@@ -11,20 +10,21 @@ import pytest
 from hypothesis import example, given
 
 import trustcal as tc
+from tests.exact_laws import Law
 from tests.strategies import bounded_problems, calibrated_predictors, predictors, samples
 from trustcal import DecisionProblem, Predictor
+from trustcal.kernels import WORTH_COMPILING
 from trustcal.measures.actions import two_action_regret, two_action_regret_witness
 from trustcal.measures.atb import atb, atb_l1, atb_unbiased
 from trustcal.measures.corp import corp, murphy, net_benefit
 from trustcal.measures.interval_bias import cutoff, cutoff_witness, stepcal
 from trustcal.measures.monotone import monotone_cdl, monotone_cdl_witness
+from trustcal.measures.worst_loss import loss_profile
 
 TINY = 1e-13
 RAIN = Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
 CONSTANT = Predictor([0.001], [1.0], [0.5])
 OPPOSITE = Predictor([0.5, 1.0], [0.5, 0.5], [0.5, 0.0])
-
-HALF = Fraction(1, 2)
 
 
 def mirrored(q: Predictor) -> Predictor:
@@ -34,32 +34,12 @@ def mirrored(q: Predictor) -> Predictor:
 # --- Oracles
 
 
-def exact_profile(q: Predictor, mu: Fraction) -> Fraction:
-    """D(mu), over all upper sets and both conventions for ties."""
-    p, mass, positive = ([Fraction(x) for x in array.tolist()] for array in (q.p, q.mass, q.positive))
-    gain = [one - mu * every for one, every in zip(positive, mass, strict=True)]
-    upper = [sum(gain[k:], Fraction(0)) for k in range(len(p) + 1)]
-    above = sum((g for x, g in zip(p, gain, strict=True) if x > mu), Fraction(0))
-    at = sum((g for x, g in zip(p, gain, strict=True) if x == mu), Fraction(0))
-    return max(upper) - min(above, above + at)
-
-
-def exact_monotone_cdl(q: Predictor) -> Fraction:
-    """Twice the concave envelope of D at 1/2, over all chords between predictions, 0, 1/2 and 1."""
-    places = sorted({Fraction(0), HALF, Fraction(1), *(Fraction(x) for x in q.p.tolist())})
-    loss = {mu: exact_profile(q, mu) for mu in places}
-    best = loss[HALF]
-    for a, b in product([x for x in places if x < HALF], [x for x in places if x > HALF]):
-        best = max(best, (loss[a] * (b - HALF) + loss[b] * (HALF - a)) / (b - a))
-    return 2 * best
-
-
 @given(predictors())
 @example(RAIN)
 @example(CONSTANT)
 @example(OPPOSITE)
 def test_monotone_cdl_is_the_largest_over_upper_sets_and_scores(q: Predictor) -> None:
-    assert monotone_cdl(q) == pytest.approx(float(exact_monotone_cdl(q)), abs=TINY)
+    assert monotone_cdl(q) == pytest.approx(float(Law.exactly(q).monotone_cdl), abs=TINY)
 
 
 @given(predictors())
@@ -68,7 +48,7 @@ def test_isotonic_is_the_nondecreasing_fit_with_the_least_brier_score(q: Predict
     fit, levels = q.fitted, q.isotonic()
     assert (np.diff(fit) >= 0).all()
     np.testing.assert_allclose(levels.p, levels.p_hat, rtol=0, atol=1e-12)
-    # Optimality (Barlow et al.): block by block the fit is the mean, and no upper part of a block has a smaller mean.
+    # Optimality (Barlow et al.): block by block the fit is the mean, and no upper part of a block has a larger mean.
     starts = np.flatnonzero(np.append(True, np.diff(fit) > 0))
     for start, end in pairwise([*starts.tolist(), len(q)]):
         excess = q.positive[start:end] - fit[start] * q.mass[start:end]
@@ -156,78 +136,6 @@ def test_rereading_the_scale() -> None:
     assert found.reread([0.3, 0.5, 0.9, 1.0]).tolist() == [-inf, 0.4, 0.4, 0.6]
 
 
-# --- Relations (docs/theory.md)
-
-
-@given(predictors())
-@example(RAIN)
-@example(CONSTANT)
-@example(OPPOSITE)
-def test_theorem_29_monotone_cdl_among_its_neighbours(q: Predictor) -> None:
-    m, cut, b = monotone_cdl(q), cutoff(q), q.fitted
-    bias = abs(float(q.bias.sum()))
-    assert tc.ucal(q) <= m + TINY
-    assert m <= tc.cdl(q) + TINY
-    assert tc.cdl(q) <= m + float(q.mass @ np.abs(q.p_hat - b)) + TINY
-    if (np.diff(q.p_hat) >= 0).all():
-        assert m == pytest.approx(tc.cdl(q), abs=TINY)
-    mcb = corp(q).mcb
-    assert float(q.mass @ (q.p - b) ** 2) <= mcb + TINY
-    assert mcb <= m + TINY
-    assert m <= 2 * cut + TINY
-    assert 2 * cut <= tc.ece(q) + bias + TINY
-    assert cut <= np.sqrt(m) + m + 1e-7
-    assert tc.dtc(q) <= 2 * cut - bias + 1e-11
-    profile = monotone_cdl_witness(q).profile(np.append(q.p, [0.0, 0.5, 1.0]))
-    assert profile.max() <= min(m, cut) + TINY
-    assert m <= min(1, 2 * profile.max()) + TINY
-
-
-@given(predictors())
-@example(RAIN)
-def test_theorem_30_cutoff_among_its_neighbours(q: Predictor) -> None:
-    cut, step, bias = cutoff(q), stepcal(q), abs(float(q.bias.sum()))
-    assert bias <= step + TINY
-    assert step <= cut + TINY
-    assert cut <= 2 * step + TINY
-    changes = int((np.diff(np.sign(q.bias[q.bias != 0])) != 0).sum())
-    assert tc.ece(q) <= (1 + changes) * cut + TINY
-    assert tc.smcal(q) <= max(cut, bias + cut / 2) + TINY
-
-
-@given(predictors())
-@example(RAIN)
-def test_theorem_31_two_actions(q: Predictor) -> None:
-    r, m = two_action_regret(q), monotone_cdl(q)
-    assert r <= min(tc.cdl(q), 2 * m, 4 * cutoff(q)) + TINY
-
-
-@given(bounded_problems(), predictors())
-def test_theorem_32_action_regret_and_the_gaps_of_actions(d: DecisionProblem, q: Predictor) -> None:
-    taken = np.searchsorted(d.thresholds, q.p, side="left")
-    gaps = np.abs(np.bincount(taken, q.bias, len(d.responses)))
-    assert gaps.max() <= cutoff(q) + TINY
-    assert d.action_regret(q, ties="lower") <= d.weights.sum() * gaps.sum() + 1e-12
-
-
-@given(predictors())
-@example(RAIN)
-def test_theorems_33_to_35_atb_among_its_neighbours(q: Predictor) -> None:
-    square, linear, smooth, far = atb(q), atb_l1(q), tc.smcal(q), tc.dtc(q)
-    bias, length, cut = abs(float(q.bias.sum())), float(q.p[-1] - q.p[0]), cutoff(q)
-    assert (linear + bias) / 2 <= smooth + 1e-11
-    assert smooth <= (linear + (1 + length) * bias) / 2 + 1e-11
-    assert far <= linear + 1e-11
-    assert linear <= 3 * far + 1e-11
-    assert far + bias <= 2 * smooth + 1e-11
-    assert linear**2 / 2 <= square + TINY
-    assert square <= linear + TINY
-    assert smooth**2 <= 2.5 * square + 1e-11
-    assert square <= smooth + 1e-11
-    assert square <= 1.5 * far + 1e-11
-    assert square <= cut**2 + (cut - bias) ** 2 + TINY
-
-
 def test_rain() -> None:
     assert monotone_cdl(RAIN) == pytest.approx(0.5001, abs=1e-15)
     assert RAIN.isotonic().p.tolist() == [0.5]
@@ -264,7 +172,7 @@ def test_a_constant_prediction_far_from_one_half() -> None:
 
 
 def test_the_best_upper_sets_are_the_ends_of_a_block() -> None:
-    assert monotone_cdl(OPPOSITE) == pytest.approx(float(exact_monotone_cdl(OPPOSITE)), abs=1e-15)
+    assert monotone_cdl(OPPOSITE) == pytest.approx(float(Law.exactly(OPPOSITE).monotone_cdl), abs=1e-15)
 
 
 def test_a_million_continuous_rows() -> None:
@@ -318,3 +226,13 @@ def test_atb_unbiased_needs_rows_of_equal_weight() -> None:
     for q in (RAIN, Predictor.from_samples([0, 1], [0.5, 0.5], [1, 2]), Predictor.from_samples([1], [0.5])):
         with pytest.raises(ValueError, match="two or more rows of equal weight"):
             atb_unbiased(q)
+
+
+def test_the_profile_of_many_values_has_the_bits_of_few() -> None:
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random(40_000), 5)
+    q = Predictor.from_samples(rng.random(40_000) < p**2, p)
+    assert len(q) >= WORTH_COMPILING
+    for reference in (q.isotonic(), q.calibrated(), Predictor([q.base_rate], [1.0], [q.base_rate]), q):
+        copied = loss_profile(q, reference, q.p.copy())  # thresholds that are not known to be the predictions
+        np.testing.assert_array_equal(loss_profile(q, reference, q.p), copied)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from trustcal.decisions import DecisionProblem
-from trustcal.measures.actions import two_action_regret
-from trustcal.measures.atb import atb, atb_l1
+from trustcal.measures.actions import two_action_regret, two_action_regret_witness
+from trustcal.measures.atb import atb, atb_floor, atb_l1
 from trustcal.measures.corp import corp, murphy, net_benefit
 from trustcal.measures.interval_bias import cutoff, cutoff_witness, stepcal
 from trustcal.measures.monotone import monotone_cdl, monotone_cdl_witness
@@ -60,6 +60,35 @@ def test_measures(case: dict[str, Any]) -> None:
             (found.low, found.high) == pytest.approx((low, high), abs=1e-15) and found.sign == sign
             for low, high, sign in listed
         )
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["name"]) for case in EXACT["rows"]])
+def test_rows(case: dict[str, Any]) -> None:
+    """The scikit-learn triple gives what its predictor gives, and the floor of ATB is that over all outcomes."""
+    rows = case["y"], numbers(case["y_prob"]), case["sample_weight"] and numbers(case["sample_weight"])
+    q = Predictor.from_samples(*rows)
+    floor = atb_floor(*rows)
+    assert floor.mean == pytest.approx(number(case["atb_floor"]), abs=1e-15)
+    assert floor.sd**2 == pytest.approx(number(case["atb_variance_if_calibrated"]), abs=1e-15)
+    for measure in (monotone_cdl, cutoff, stepcal, atb, atb_l1, two_action_regret, corp):
+        assert measure(*rows) == measure(q)
+    assert cutoff_witness(*rows).value == cutoff(q)
+    assert monotone_cdl_witness(*rows).value == monotone_cdl(q)
+    assert two_action_regret_witness(*rows) == two_action_regret_witness(q)
+    assert corp(*rows, score="log") == corp(q, "log") == corp(q, score="log")
+    assert net_benefit(*rows, threshold=0.25) == net_benefit(q, 0.25)
+    assert murphy(*rows, theta=0.25) == murphy(q, 0.25)
+    problem = DecisionProblem([numbers(row) for row in EXACT["problems_payoff"]["three actions"]])
+    assert problem.action_regret(*rows) == problem.action_regret(q)
+    assert problem.recommendations(*rows, ties="lower") == problem.recommendations(q, "lower")
+
+
+def test_thresholds_must_be_given() -> None:
+    for measure in (murphy, net_benefit):
+        with pytest.raises(ValueError, match="is missing: give a Predictor and thresholds"):
+            measure([0, 1], [0.2, 0.7])
+        with pytest.raises(ValueError, match="not both"):
+            measure(Predictor.from_samples([0, 1], [0.2, 0.7]), [0.2], [1.0])
 
 
 @pytest.mark.parametrize("case", CASES)

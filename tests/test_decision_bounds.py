@@ -28,6 +28,7 @@ from trustcal.inference.monotone_bounds import (
     monotone_cdl_lower_bound,
     monotone_cdl_upper_bound,
 )
+from trustcal.inference.splits import learn_and_judge
 from trustcal.measures.atb import atb
 from trustcal.measures.interval_bias import cutoff
 from trustcal.measures.monotone import monotone_cdl, monotone_cdl_witness
@@ -96,6 +97,14 @@ def test_held_out_by_hand() -> None:
     assert held_out(q, folds=5, rng=0) == pytest.approx(monotone_cdl(q), abs=1e-15)
 
 
+@pytest.mark.parametrize("half", [100, 127, 128, 32768])
+def test_rows_of_one_value_are_split_one_by_one(half: int) -> None:
+    q = Predictor.from_samples([0, 1] * half, [0.5] * (2 * half))
+    for part, share in zip(learn_and_judge(q, np.random.default_rng(0)), (1 / 3, 2 / 3), strict=True):
+        assert abs(part.size - 2 * half * share) <= 4 * np.sqrt(half)
+        assert part.law(q.p).mass.tolist() == [1.0]
+
+
 def test_what_bounds_refuse() -> None:
     weighted = Predictor.from_samples([0, 1, 1], [0.2, 0.5, 0.5], [1, 2, 3])
     for make in (cutoff_upper_bound, monotone_cdl_upper_bound, atb_bounds):
@@ -104,12 +113,13 @@ def test_what_bounds_refuse() -> None:
         with pytest.raises(ValueError, match="moved by"):
             make(Predictor.from_samples([0, 1], [0.2, 0.6]).coarsen(1))
     with pytest.raises(ValueError, match="equal weight"):
-        atb_bounds(weighted)
+        isotonic_band(weighted)
+    assert not atb_bounds(weighted).rigorous
     assert not monotone_cdl_upper_bound(weighted).rigorous
     assert not cutoff_upper_bound(weighted).rigorous
 
 
-# --- Coverage, on the populations of docs/theory.md: 95 % bounds must hold in at least 95 % of samples
+# --- Coverage, on the populations of theory.md: 95 % bounds must hold in at least 95 % of samples
 
 
 def sampled(law: Predictor, n: int, rng: np.random.Generator) -> Predictor:
@@ -166,4 +176,18 @@ def test_atb_action_regret_and_bands_cover(n: int) -> None:
             not ((band.lower <= GRID.p_hat[at]) & (GRID.p_hat[at] <= band.upper)).all(),
             np.abs(monotone_cdl_witness(q).profile(GRID.p) - profile).max() > profile_band(q),
         ]
+    assert missed.max() <= 0.05 * samples
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [RAIN, GRID, Predictor([0.0, 0.4, 0.6, 1.0], [0.25] * 4, [0.2, 0.0, 0.25, 0.1])])
+def test_theorem_41_cutoff_and_the_fit_of_the_rows(law: Predictor) -> None:
+    rng, n, samples, missed = np.random.default_rng(0), 200, 200, np.zeros(3, dtype=int)
+    deviation, fit = (4 + np.sqrt(2 * np.log(20))) / np.sqrt(n), 4 * np.sqrt(np.log(80) / (2 * n))
+    for _ in range(samples):
+        q = sampled(law, n, rng)
+        level = q.fitted[np.maximum(np.searchsorted(q.p, law.p, side="right") - 1, 0)]
+        values, at = np.unique(level, return_inverse=True)
+        used = Predictor(values, np.bincount(at, law.mass), np.bincount(at, law.positive))
+        missed += [abs(cutoff(q) - cutoff(law)) > deviation, cutoff(used) > fit, monotone_cdl(used) > fit]
     assert missed.max() <= 0.05 * samples

@@ -10,21 +10,25 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from trustcal.decisions import DecisionProblem
-from trustcal.estimators import NoiseSmoother, TrustedClassifier
+from trustcal.estimators import NoiseSmoother, Recalibrated, TrustedClassifier
 from trustcal.guarantees import batch_cdl, batch_decision_loss
 from trustcal.inference import dtc_upper_bound
 from trustcal.measures.decision import cdl
+from trustcal.measures.monotone import monotone_cdl
+from trustcal.measures.scores import brier
 from trustcal.noise import NOISES, Noise, UniformNoise
 from trustcal.predictor import Predictor
 
@@ -68,7 +72,7 @@ def expected_failures(estimator: object) -> dict[str, str]:
         return dict.fromkeys(ONE_COLUMN, COLUMNS)
     if isinstance(estimator, Pipeline):
         return IN_PIPELINE
-    assert isinstance(estimator, TrustedClassifier)
+    assert isinstance(estimator, TrustedClassifier | Recalibrated)
     return {} if estimator.payoff is None else {"check_classifiers_train": ACTION}
 
 
@@ -79,6 +83,8 @@ def expected_failures(estimator: object) -> dict[str, str]:
         make_pipeline(FunctionTransformer(Squashed(), validate=True), NoiseSmoother(eps=0.01, random_state=0)),
         TrustedClassifier(LogisticRegression(), cv=2),
         TrustedClassifier(LogisticRegression(), [[0, 0], [-1, 3]], eps=0.01),
+        Recalibrated(LogisticRegression(), cv=2),
+        Recalibrated(LogisticRegression(), [[0, 0], [-1, 3]], method="Platt", keep_back=0),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -167,14 +173,20 @@ def patients(n: int = 1500) -> tuple[FloatArray, NDArray[np.str_]]:
 
 def test_classifier_measures_rows_it_has_not_seen() -> None:
     x, y = patients()
-    model = TrustedClassifier(LogisticRegression(), cv=4, target="ece", random_state=0).fit(x, y)
+    model = TrustedClassifier(LogisticRegression(), cv=4, target="ece", eps=1e-5, random_state=0).fit(x, y)
     said = cross_val_predict(LogisticRegression(), x, y, cv=4, method="predict_proba")
     assert list(model.classes_) == ["healthy", "ill"]
-    assert model.eps_ == dtc_upper_bound(Predictor.from_samples(y == "ill", said[:, 1])).upper
+    measured = clone(model).set_params(eps=None).fit(x, y)
+    assert measured.eps_ == dtc_upper_bound(Predictor.from_samples(y == "ill", said[:, 1])).upper
+    assert not measured.remedy_.random  # recalibration promises less than noise for a distance measured on few rows
+    assert measured.promise_ == measured.certificate_.decision_loss < measured.guarantee_.value
     assert np.array_equal(model.estimator_.coef_, LogisticRegression().fit(x, y).coef_)
     proba = model.predict_proba(x)
     moved = np.abs(proba[:, 1] - model.estimator_.predict_proba(x)[:, 1])
-    assert 0 < moved.mean() <= model.noise_.displacement().value
+    assert isinstance(model.noise_, UniformNoise)
+    assert 0 < moved.max() <= model.noise_.width
+    assert moved.mean() <= model.noise_.displacement().value + 4 * moved.std() / np.sqrt(len(x))
+    assert model.promise_ == model.guarantee_.value
     assert np.array_equal(model.predict(x), model.classes_[(proba[:, 1] > 0.5).astype(int)])
     assert 0.6 < model.score(x, y) == np.mean(model.predict(x) == y)
 
@@ -192,6 +204,53 @@ def test_classifier_acts_by_payoffs() -> None:
     assert model.score(x, y, sample_weight=weight) == pytest.approx(np.array(payoff)[best, 1][y == "ill"].mean())
     with pytest.raises(ValueError, match="no payoff was given"):
         TrustedClassifier(LogisticRegression(), actions=["a", "b"]).fit(x, y)
+
+
+def test_the_same_row_gets_the_same_answer_alone_and_in_a_batch() -> None:
+    x, y = patients(300)
+    frame = pd.DataFrame(x, columns=["a", "b"])
+    for rows in (x, frame, csr_array(x)):
+        model = TrustedClassifier(LogisticRegression(), eps=1e-4, random_state=0).fit(rows, y)
+        assert model.remedy_.random
+        whole = model.predict_proba(rows)
+        one = rows[[17]] if not isinstance(rows, pd.DataFrame) else rows.iloc[[17]]
+        assert model.predict_proba(one)[0, 1] == whole[17, 1]
+        assert len(np.unique(whole[:, 1])) > 290  # but for those clamped to 0 and 1
+
+
+def doubled(n: int, seed: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Ten copies of a feature: naive Bayes is ten times too sure."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 1))
+    return np.repeat(x, 10, axis=1) + rng.normal(size=(n, 10)) / 10, rng.random(n) < 1 / (1 + np.exp(-x[:, 0]))
+
+
+def test_recalibrated_mends_naive_bayes() -> None:
+    (x, y), (new, outcome) = doubled(2000, 0), doubled(4000, 1)
+    payoff = [[0.0, 0.0], [-1.0, 3.0]]
+    model, plain = Recalibrated(GaussianNB(), payoff).fit(x, y), GaussianNB().fit(x, y)
+    said = plain.predict_proba(new)[:, 1]
+    assert np.array_equal(model.predict_proba(new)[:, 1], model.remedy_.apply(said))
+    assert brier(outcome, model.predict_proba(new)[:, 1]) < brier(outcome, said) - 0.03
+    problem = DecisionProblem(payoff)
+    assert model.score(new, outcome) > problem.score(said, outcome).mean() + 0.02
+    assert model.certificate_ is not None
+    after = Predictor.from_samples(outcome, model.predict_proba(new)[:, 1])
+    assert monotone_cdl(after) <= model.certificate_.decision_loss
+    assert model.certificate_.action_regret is not None
+    assert problem.action_regret(after) <= model.certificate_.action_regret
+    insisted = Recalibrated(GaussianNB(), method="beta", keep_back=0).fit(x, y)
+    assert insisted.remedy_.method == "beta"
+    assert insisted.certificate_ is None
+
+
+def test_too_few_rows_are_left_alone() -> None:
+    x, y = patients(30)
+    y[:] = "healthy"
+    y[:6] = "ill"
+    model = Recalibrated(LogisticRegression()).fit(x, y)
+    assert model.remedy_.method == "none"
+    assert np.array_equal(model.predict_proba(x), LogisticRegression().fit(x, y).predict_proba(x))
 
 
 def test_measures_are_scorers_and_payoffs_choose_models() -> None:

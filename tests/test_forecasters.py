@@ -17,15 +17,19 @@ from hypothesis import strategies as st
 import trustcal as tc
 import trustcal.forecasters
 from tests.strategies import costly
+from tests.tampering import resealed
 from trustcal.forecasters import (
     CalibratedForecaster,
     DecisionForecaster,
     ElementaryPredictor,
     Forecaster,
     HedgingForecaster,
+    MultiCalibeating,
+    NoisyMean,
     PerturbedLeader,
     RunningMean,
     SmoothedForecaster,
+    StepForecaster,
 )
 from trustcal.kernels.forecasting import bucket_pair, drop, exponential_up, fall
 
@@ -37,6 +41,8 @@ MAKERS: dict[str, Callable[[], Forecaster]] = {
     "decision": lambda: DecisionForecaster(2500, rng=2),
     "decision square": lambda: DecisionForecaster(2500, potential="square", rng=3),
     "leader": lambda: PerturbedLeader(2500, rng=4),
+    "noisy mean": lambda: NoisyMean(rng=8),
+    "steps": lambda: StepForecaster(2500, rng=9),
     "hedging": lambda: HedgingForecaster(2500),
     "mean": RunningMean,
     "smoothed": lambda: SmoothedForecaster(
@@ -144,7 +150,7 @@ def worst_expected_ece(cells: int, rounds: int) -> float:
                 after = {"n": [*n], "s": [*s], "position": i, "rounds": state["rounds"] + 1}
                 after["n"][i] += 1
                 after["s"][i] += y
-                total += weight * value(json.dumps(state | after))
+                total += weight * value(resealed(state | after))
             best = max(best, total)
         return best
 
@@ -255,6 +261,156 @@ def test_theorem_o4_for_every_string_of_outcomes() -> None:
                 gained += stake * (y - mu) * chance[p > mu].sum()
             largest = max(largest, stake * max(0.0, ones[-1] - mu * rounds) - gained)
     assert 1.0 < largest <= bound
+
+
+def test_theorem_o8_for_every_string_of_outcomes() -> None:
+    """The exact mean regret of scores with one threshold, or two around 1/2; and of the Brier score."""
+    rounds, largest = 9, 0.0
+    mu = np.linspace(0, 1, 41)[1:-1]
+    t = np.arange(1, rounds + 1)
+    width = np.sqrt(2 / t)
+    for outcomes in strings(rounds):
+        y = np.array(outcomes)
+        mean = np.where(t > 1, (np.cumsum(y) - y) / np.maximum(t - 1, 1), 0.5)
+        above = np.clip((mean[:, None] - mu + width[:, None]) / (2 * width[:, None]), 0, 1)
+        regret = np.maximum(y.sum() - mu * rounds, 0) - ((y[:, None] - mu) * above).sum(axis=0)
+        low, high = np.flatnonzero(mu < 0.5), np.flatnonzero(mu > 0.5)
+        i, j = (index.ravel() for index in np.meshgrid(low, high))
+        pairs = 2 * ((mu[j] - 0.5) * regret[i] + (0.5 - mu[i]) * regret[j]) / (mu[j] - mu[i])
+        largest = max(largest, pairs.max(), (regret / np.maximum(mu, 1 - mu)).max())
+        # ∫ (p − y)² over p uniform around the mean, clipped: by quantiles
+        u = (np.arange(2000) + 0.5) / 2000
+        said = np.clip(mean[:, None] + width[:, None] * (2 * u - 1), 0, 1)
+        brier = ((said - y[:, None]) ** 2).mean(axis=1).sum() - rounds * y.var()
+        assert brier <= 5 / 3 * (1 + log(rounds))
+    assert 0.3 * sqrt(2 * rounds) < largest <= sqrt(2 * rounds)
+    assert NoisyMean().guarantee(rounds)[0].value == pytest.approx(sqrt(2 / rounds))
+
+
+def test_theorem_o8_smooth_scores_pay_a_logarithm() -> None:
+    """u'' is 1 on half of [0, 1], in stripes: the mean regret for a coin that drifts, against the bound."""
+    rounds, stripes = 2 * 10**4, 16
+    rng = np.random.default_rng(5)
+    y = (rng.random(rounds) < 0.5 + 0.3 * np.sin(np.arange(rounds) / 2000)).astype(int)
+    edges = np.linspace(0, 1, 2 * stripes + 1)
+
+    def score(p: np.ndarray, outcome: np.ndarray) -> np.ndarray:
+        """∫ (y − μ)1{p > μ} over the stripes."""
+        return np.asarray(
+            sum(
+                (np.minimum(p, b) - a).clip(0) * (outcome - (np.minimum(p, b).clip(a) + a) / 2)
+                for a, b in zip(edges[:-1:2], edges[1::2], strict=True)
+            )
+        )
+
+    best = max(score(np.full(rounds, c), y).sum() for c in (y.mean(), 0.25, 0.5, 0.75))
+    regret = np.mean([best - score(NoisyMean(rng=seed).play(y), y).sum() for seed in range(5)])
+    assert regret <= 2.1 + 1.71 * log(rounds)
+
+
+def test_noisy_mean_by_hand() -> None:
+    forecaster = NoisyMean(rng=3)
+    u = trustcal.forecasters.forecaster.Coins(3, trustcal.checking.Role.FORECASTER).between(0, 3)
+    assert one_at_a_time(forecaster, [1, 0, 1]) == pytest.approx(
+        [min(max(m + sqrt(2 / t) * (2 * c - 1), 0), 1) for t, m, c in zip((1, 2, 3), (0.5, 1, 0.5), u, strict=True)]
+    )
+
+
+@given(
+    st.integers(1, 6).flatmap(lambda m: st.tuples(*[st.lists(st.floats(0.01, 3), min_size=m + 1, max_size=m + 1)] * 2)),
+    st.floats(0.01, 0.5),
+)
+def test_theorem_o9_the_weights_hardly_grow(weights: tuple[list[float], list[float]], rate: float) -> None:
+    """Whatever y is, the sum of weights grows by at most the share η/(4m) on average over the coin."""
+    cells = len(weights[0]) - 1
+    forecaster = StepForecaster(100, cells=cells, rng=0)
+    forecaster.over, forecaster.under = ([log(weight) for weight in side] for side in weights)
+    before = sum(map(sum, weights))
+    forecast = forecaster.forecast()
+    for y in (0, 1):
+        mean = 0.0
+        for value, chance in zip(*forecast, strict=True):
+            at = round(value * cells)
+            step = rate * (y - value)
+            over, under = (
+                sum(side[:at]) + sum(side[at:]) * (1 + s) for side, s in zip(weights, (step, -step), strict=True)
+            )
+            mean += chance * (over + under)
+        assert mean <= before * (1 + rate / (4 * cells)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("rounds", [4, 7])
+def test_theorem_o9_for_every_string_of_outcomes(rounds: int) -> None:
+    """The mean over all coins of the sum of weights, by following every announcement: what the proof bounds."""
+
+    def mean(forecaster: StepForecaster, outcomes: tuple[int, ...]) -> float:
+        if not outcomes:
+            return sum(map(exp, [*forecaster.over, *forecaster.under]))
+        total = 0.0
+        for value, chance in zip(*forecaster.forecast(), strict=True):
+            after = StepForecaster(rounds, cells=2, rng=0)
+            after.over, after.under = list(forecaster.over), list(forecaster.under)
+            after._announced = value
+            after.learn_one(outcomes[0])
+            total += chance * mean(after, outcomes[1:])
+        return total
+
+    start = StepForecaster(rounds, cells=2, rng=0)
+    largest = max(mean(start, outcomes) for outcomes in strings(rounds))
+    assert largest <= 6 * (1 + start.rate / 8) ** rounds * (1 + 1e-12)  # announcing 0 only, ones would make it larger
+
+
+def test_steps_do_not_overflow_in_long_games() -> None:
+    """The sum of weights may grow by the share η/(4m) in each round."""
+    forecaster = StepForecaster(100, cells=1, rng=0)
+    y = np.arange(40_000) % 2
+    said = forecaster.play(y)
+    assert np.isfinite(forecaster.forecast().weights).all()
+    assert StepForecaster.from_json(forecaster.to_json()).over == forecaster.over
+    assert tc.stepcal(tc.Predictor.from_samples(y, said)) <= 0.25  # the bound is 0.368
+
+
+def test_steps_keep_their_bound_against_an_adversary() -> None:
+    rounds, found = 2000, []
+    for seed in range(4):
+        said, y = trustcal.forecasters.adversaries.duel(
+            StepForecaster(rounds, rng=seed), trustcal.forecasters.adversaries.Greedy(), rounds
+        )
+        q = tc.Predictor.from_samples(y, said)
+        found.append(tc.stepcal(q))
+        assert tc.monotone_cdl(q) <= 4 * found[-1]
+    assert np.mean(found) <= StepForecaster(rounds, rng=0).guarantee(rounds)[0].value
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 1)), min_size=1, max_size=60))
+def test_theorem_o10_multi_calibeating(rows: list[tuple[float, float, int]]) -> None:
+    beat, cells, errors = MultiCalibeating(2, cells=3), 3, 0.0
+    for *scores, y in rows:
+        errors += (beat.transform_one(scores) - y) ** 2
+        beat.learn_one(scores, y)
+    assert MultiCalibeating.from_json(beat.to_json()).to_json() == beat.to_json()
+    outcomes = np.array([row[2] for row in rows])
+    for k in (0, 1):
+        bins = np.array(
+            [round(float(tc.cells.announced(np.array([row[k]]), cells, "left")[0]) * cells) for row in rows]
+        )
+        refinement = sum(outcomes[bins == b].var() * (bins == b).sum() for b in np.unique(bins))
+        assert errors <= refinement + beat.guarantee(len(rows))[0].value * len(rows) + 1e-9
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1))
+def test_theorem_o10_the_square_loss_is_mixable(p: float, q: float, share: float) -> None:
+    """(P − y)² ≤ g(y) for both y."""
+    zero, one = (share * exp(-2 * (p - y) ** 2) + (1 - share) * exp(-2 * (q - y) ** 2) for y in (0, 1))
+    said = 0.5 + log(one / zero) / 4
+    assert -1e-12 <= said <= 1 + 1e-12
+    assert said**2 <= -log(zero) / 2 + 1e-12
+    assert (1 - said) ** 2 <= -log(one) / 2 + 1e-12
+
+
+def test_multi_calibeating_needs_all_scores() -> None:
+    with pytest.raises(ValueError, match="2 scores are needed in every round, not 1"):
+        MultiCalibeating(2).transform_one([0.5])
 
 
 def test_the_leader_draws_its_law() -> None:
@@ -399,11 +555,11 @@ def test_every_forecaster_refuses_foreign_states(make: Callable[[], Forecaster])
     state = json.loads(forecaster.to_json())
     for broken in ({"trustcal": "Other"}, {"version": 99}, {"rounds": -1}, {"announced": "x"}):
         with pytest.raises(ValueError, match=r"state|rounds"):
-            type(forecaster).from_json(json.dumps(state | broken))
+            type(forecaster).from_json(resealed(state | broken))
     for name in type(forecaster)._STATE:
         for wrong in (None, [1.5], [], "x", True):
             with pytest.raises(ValueError, match=f"the state's {name} does not match"):
-                type(forecaster).from_json(json.dumps(state | {name: wrong}))
+                type(forecaster).from_json(resealed(state | {name: wrong}))
     with pytest.raises(ValueError, match="not JSON"):
         type(forecaster).from_json("{")
 
@@ -430,7 +586,7 @@ def test_damaged_states_are_refused(name: str, damage: dict[str, object]) -> Non
     forecaster = MAKERS[name]()
     state = json.loads(forecaster.to_json())
     with pytest.raises(ValueError, match=r"the state is impossible|probability in|does not have|not JSON"):
-        type(forecaster).from_json(json.dumps(state | damage))
+        type(forecaster).from_json(resealed(state | damage))
 
 
 def test_refused_parameters() -> None:
@@ -471,9 +627,9 @@ def test_the_same_seed_the_same_run_another_seed_another() -> None:
 
 def test_the_table_of_proofs_is_true() -> None:
     root = Path(__file__).parents[1]
-    lines = (root / "docs" / "online.md").read_text().splitlines()
+    lines = (root / "docs" / "explanation" / "online.md").read_text().splitlines()
     rows = [line.split("|") for line in lines if line.startswith("| ") and line.count("`") == 4]
-    assert len(rows) == 7
+    assert len(rows) == 10
     tests = "".join(path.read_text() for path in (root / "tests").glob("test_*.py"))
     for _, _, _, code, test, _ in rows:
         assert code.strip(" `") in trustcal.forecasters.__all__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import combinations
 from math import ceil, exp, pi, sqrt
 from typing import Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import trustcal as tc
 from tests.couplings import FAMILIES, FloatArray, Joint, grid_law, joints, known_law, noises, theorem
 from tests.reference import REFERENCE
-from tests.strategies import predictors, probabilities
+from tests.strategies import examples, predictors, probabilities
 from trustcal import Predictor, guarantees, umbrella
 from trustcal.cells import cells_for
 from trustcal.decisions import soft_response
@@ -217,6 +218,22 @@ def test_theorem_18_sharpens_lemma_a_2(gamma: float, delta: float, eps: float) -
 def test_theorem_18_bounds_the_true_slope(scale: float, eps: float) -> None:
     noise = TruncatedLaplace(scale)
     assert noise.tv(0.0, eps) <= guarantees.total_variation(noise.privacy(), 0.0, eps).value + 1e-14
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1), st.floats(0.01, 1)), min_size=1, max_size=9))
+def test_theorem_23_the_distance_is_at_least_the_squared_bias(rows: list[tuple[float, float, float]]) -> None:
+    """DTC ≥ E d² − ¼·E|d|³ for a 1-Lipschitz bias d with values in [−p, 1 − p], built from left to right."""
+    p = np.unique(np.round([row[0] for row in rows], 3))
+    steps, mass = np.array([row[1] for row in rows])[: len(p)], np.array([row[2] for row in rows])[: len(p)]
+    d = np.empty(len(p))
+    d[0] = np.clip(2 * steps[0], -p[0], 1 - p[0])
+    for k in range(1, len(p)):  # the allowed range moves by at most the step, so clipping keeps the slope
+        d[k] = np.clip(d[k - 1] + steps[k] * (p[k] - p[k - 1]), -p[k], 1 - p[k])
+    mass = mass / mass.sum()
+    law = Predictor(p, mass, mass * np.clip(p + d, 0, 1))
+    assert guarantees.bias_is_lipschitz(law).holds
+    assert tc.dtc(law) >= mass @ (d**2 - np.abs(d) ** 3 / 4) - 1e-9
+    assert tc.ece(law) <= guarantees.lipschitz_ece(tc.dtc(law)).value + 1e-9
 
 
 @given(predictors())
@@ -482,8 +499,49 @@ def test_best_noise(target: Target, eps: float) -> None:
         other = UPPER[target](family.for_distance(eps, target), eps)
         assert choice.guarantee.value <= other.value or not other.proved
     if eps <= 0.05:
-        assert isinstance(choice.noise, UniformNoise)
+        assert isinstance(choice.noise, ClampedGaussian if target == "cdl" else UniformNoise)
     assert "no method can guarantee less than" in str(choice)
+
+
+@pytest.mark.parametrize(
+    ("target", "eps", "horizon", "value"),
+    [
+        ("ece", 1e-4, 100, 1 / 12 + 12e-4 + sqrt(7 / 200)),  # rounding to sixths
+        ("cdl", 1e-4, 1000, 1 / 20 + 20e-4 + sqrt(11 / 1000)),  # rounding to tenths
+    ],
+)
+def test_best_noise_for_few_rounds(target: Target, eps: float, horizon: int, value: float) -> None:
+    choice = guarantees.best_noise(eps, target, horizon)
+    assert choice.guarantee.value == pytest.approx(value, abs=1e-12)
+    assert choice.guarantee.proved
+
+
+@examples(40)
+@given(
+    target=st.sampled_from(["ece", "cdl"]),
+    eps=st.floats(1e-9, 1.0),
+    horizon=st.integers(1, 10**9),
+    scale=st.floats(0.01, 100.0),
+    cells=st.integers(1, 2000),
+)
+def test_no_other_parameter_or_number_of_cells_promises_less(
+    target: Target, eps: float, horizon: int, scale: float, cells: int
+) -> None:
+    """Against parameters and cells drawn at random, and against the paper's cells at the parameter for a batch."""
+    upper: Any = {"ece": guarantees.online_ece, "cdl": guarantees.online_cdl}[target]
+    for choice in guarantees.choices(eps, target, horizon):
+        start, family = type(choice.noise).for_distance(eps, target), type(choice.noise)
+        (parameter,) = asdict(start).values()
+        assert choice.guarantee.value <= upper(start, eps, horizon).value
+        most = 1e-9 + 1e-6 * choice.guarantee.value  # what the search leaves
+        if choice.cells is None:
+            other = family(max(1, min(round(parameter * scale), 10**6)))  # type: ignore[call-arg]
+            assert choice.guarantee.value <= upper(other, eps, horizon).value + most
+        else:
+            other = family(parameter * scale)  # type: ignore[call-arg]
+            assert choice.guarantee.value <= upper(other, eps, horizon, cells=cells, end="middle").value + most
+            again = upper(choice.noise, eps, horizon, cells=choice.cells, end=choice.end)
+            assert again == choice.guarantee
 
 
 def test_bounds_say_what_they_are() -> None:

@@ -13,14 +13,14 @@ import trustcal
 from trustcal import guarantees, paper
 
 ROOT = Path(__file__).parent.parent
-SECTION = (ROOT / "docs" / "theory.md").read_text().split("## 8. ")[1].split("\n## ")[0]
+SECTION = (ROOT / "docs" / "explanation" / "theory.md").read_text().split("## 8. ")[1].split("\n## ")[0]
 TABLE = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
     for line in SECTION.splitlines()
     if line.startswith("| ") and not line.startswith(("| item", "| ---"))
 ]
 PLACES = "\n".join(path.read_text() for path in sorted(Path(__file__).parent.glob("test_*.py")))
-STATUSES = ("as stated", "corrected", "sharpened", "definition completed", "ours")
+STATUSES = ("as stated", "corrected", "sharpened", "definition completed", "ours", "open")
 ITEMS = {
     **dict.fromkeys((1, 2, 3, 5, 6, 7, 8, 9, 12, 14, 15, 16), "Definition"),
     4: "Claim",

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 import trustcal as tc
 from tests.strategies import costly, samples
 from trustcal import Predictor
-from trustcal.inference import calibration_tests, dtc_upper_bound, sampler, sampling_floor, uncertainties
+from trustcal.inference import (
+    bootstrap_interval,
+    calibration_tests,
+    dtc_upper_bound,
+    sampler,
+    sampling_floor,
+    uncertainties,
+)
 from trustcal.inference.floor import ece_floor, floor_of
 from trustcal.inference.sampler import FINEST, RowSampler
 from trustcal.measures import transport
@@ -210,6 +217,8 @@ def test_rows_of_unequal_weights() -> None:
     assert (RowSampler.of(equal).counts.tolist(), RowSampler.of(equal).note) == ([2, 1], "")
     singles = Predictor.from_samples([0, 1, 1], [0.2, 0.3, 0.7], [1.0, 5.0, 2.0])
     assert (RowSampler.of(singles).counts.tolist(), RowSampler.of(singles).note) == ([1, 1, 1], "")
+    constant = Predictor.from_samples([0, 1, 1, 0], [0.2, 0.2, 0.7, 0.7], [1.0, 1.0, 5.0, 5.0])
+    assert (RowSampler.of(constant).counts.tolist(), RowSampler.of(constant).note) == ([2, 2], "")
     rng = np.random.default_rng(0)
     p, w = rng.integers(1, 5, 4000) / 5, rng.random(4000)
     mixed = Predictor.from_samples(rng.random(4000) < p, p, w)
@@ -217,6 +226,8 @@ def test_rows_of_unequal_weights() -> None:
     assert "weights differ" in design.note
     assert mixed.effective_rows is not None
     assert design.counts.sum() == pytest.approx(mixed.effective_rows, rel=0.01)
+    assert mixed.squares is not None
+    assert mixed.squares.sum() == pytest.approx(1 / mixed.effective_rows)
     drawn = np.array([np.abs(design.calibrated_draw(rng).bias).sum() for _ in range(300)])
     truth = [
         np.abs(np.bincount((5 * p).round().astype(int), w * (p - (rng.random(4000) < p)))).sum() / w.sum()
@@ -231,7 +242,7 @@ def test_refusals() -> None:
         sampling_floor(law, "ece", rng=0)
     with pytest.raises(ValueError, match="known law"):
         calibration_tests(law, rng=0)
-    with pytest.raises(ValueError, match="statistics must be among dtc, smcal, smece, ece, cdl, but got 'brier'"):
+    with pytest.raises(ValueError, match=r"statistics must be among monotone_cdl, cutoff, .*, but got 'brier'"):
         calibration_tests(q, ["brier"], rng=0)
     with pytest.raises(ValueError, match="but got none"):
         calibration_tests(q, [], rng=0)
@@ -298,22 +309,32 @@ def test_rows_of_hardly_any_weight_change_nothing(light: float) -> None:
     )
 
 
-@given(st.lists(st.floats(1e-9, 1.0), min_size=1, max_size=30), st.floats(0.01, 1.0))
-def test_effective_counts_of_values(weights: list[float], part: float) -> None:
-    """Σ mass²/k is Σ w² up to whole rows: k = max(1, c·mass) for one c, which bisection finds too."""
-    mass = np.array(weights) / np.sum(weights)
-    p = np.linspace(0, 1, len(mass) + 1)[1:]
-    most = 1 / float(np.sum(mass**2))
-    q = Predictor(p, mass, mass / 2, rows=10**6, effective_rows=most / part)
-    low, high = 0.0, 1e12
-    for _ in range(300):
-        c = (low + high) / 2
-        if np.sum(q.mass**2 / np.maximum(1, c * q.mass)) > part / most:
-            low = c
-        else:
-            high = c
-    exact = high * q.mass
-    assert (
-        np.abs(sampler._effective_counts(q, sampler.sample_size(q)) - np.maximum(1, np.floor(exact)))
-        <= (np.abs(exact - np.rint(exact)) < 1e-6)
-    ).all()
+@given(st.lists(st.tuples(st.integers(1, 3), st.floats(1e-3, 1e3)), min_size=1, max_size=30))
+def test_effective_rows_of_values(rows: list[tuple[int, float]]) -> None:
+    """Whatever the weights are, the variance of a value's bias over draws is p(1 − p)·Σw²."""
+    p = np.array([place / 4 for place, _ in rows])
+    weight = np.array([w for _, w in rows])
+    q = Predictor.from_samples(np.arange(len(p)) % 2, p, weight)
+    assert q.squares is not None
+    low, more = sampler.whole_rows(q)
+    mean_inverse = (1 - more) / low + more / (low + 1)
+    share = weight / weight.sum()
+    truth = [np.sum(share[p == x] ** 2) for x in q.p]
+    assert q.mass**2 * mean_inverse == pytest.approx(truth, rel=1e-5)
+
+
+@pytest.mark.parametrize("statistic", ["two_action_regret", "stepcal", "atb_l1", "ucal"])
+def test_every_measure_has_a_test_a_floor_and_an_interval(statistic: str) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    honest, wrong = (Predictor.from_samples(rng.random(300) < chance, p) for chance in (p, 1 - p))
+    value = getattr(tc, statistic)
+    (test,) = calibration_tests(wrong, [statistic], draws=39, rng=0)
+    assert test.value == value(wrong)
+    assert test.p_value == 1 / 40
+    assert test.floor == sampling_floor(wrong, statistic, draws=39, rng=0)
+    assert test.floor.mean < value(wrong) / 2
+    (chance,) = calibration_tests(honest, [statistic], draws=39, rng=0)
+    assert chance.p_value > 0.1
+    interval = bootstrap_interval(wrong, statistic, draws=39, rng=0)
+    assert 0 < interval.lower < value(wrong) < interval.upper

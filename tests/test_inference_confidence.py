@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
+from scipy.stats import binom
 
 import trustcal as tc
 from tests.strategies import costly, predictors, samples
@@ -119,7 +120,7 @@ def test_predictions_that_were_moved_cost_what_they_moved() -> None:
     coarse = q.on_grid(10)
     assert dtc_upper_bound(coarse).upper >= tc.dtc(coarse) + coarse.moved
     assert smcal_upper_bound(coarse).upper >= tc.smcal(coarse) + 2 * coarse.moved
-    with pytest.raises(ValueError, match=r"needs the original predictions.*before it was rounded"):
+    with pytest.raises(ValueError, match=r"needs the predictions as they were.*before it was rounded"):
         smcal_lower_bound(coarse, rng=0)
 
 
@@ -158,22 +159,29 @@ def test_weights_are_not_called_rigorous() -> None:
     assert bound.upper - bound.estimate == pytest.approx(sqrt(2 * log(20) / q.effective_rows), abs=1e-9)
     assert not bound.rigorous
     assert "Hoeffding" in bound.method
-    with pytest.raises(ValueError, match="rows of equal weight"):
-        smcal_lower_bound(q, rng=0)
+    below = smcal_lower_bound(q, rng=0)
+    assert not below.rigorous
+    assert "Hoeffding" in below.method
+    mixed = Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7], [1.0, 2.0, 1.0])
+    with pytest.raises(ValueError, match=r"same prediction have the same weight.*cluster=range"):
+        smcal_lower_bound(mixed, rng=0)
+    clustered = Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7], [1.0, 2.0, 1.0], cluster=range(3))
+    assert smcal_lower_bound(clustered, rng=0).lower == 0
 
 
-@pytest.mark.parametrize("statistic", ["smcal", "dtc", "ece", "cdl", "smece"])
+@pytest.mark.parametrize("statistic", ["smcal", "dtc", "ece", "cdl", "smece", "monotone_cdl", "cutoff"])
 def test_bootstrap_of_the_degenerate(statistic: str) -> None:
-    certain = bootstrap_interval(rows(5, 0, 0.0), statistic, draws=9, rng=0)
-    assert (certain.lower, certain.estimate, certain.upper) == (0, 0, 0)
-    wrong = bootstrap_interval(rows(5, 5, 0.0), statistic, draws=9, rng=0)
-    assert (wrong.lower, wrong.estimate, wrong.upper) == (1, 1, 1)
+    certain = bootstrap_interval(rows(5, 0, 0.0), statistic, draws=99, rng=0)
+    assert certain.lower == certain.estimate == 0 < certain.upper < 0.7  # five rows do not rule out a rate of 0.1
+    assert bootstrap_interval(rows(5000, 0, 0.0), statistic, draws=99, rng=0).upper < 0.01
+    wrong = bootstrap_interval(rows(5, 5, 0.0), statistic, draws=99, rng=0)
+    assert 0.3 < wrong.lower < wrong.estimate == wrong.upper == 1
     single = bootstrap_interval(rows(1, 1, 0.5), statistic, draws=9, rng=0)
     assert single.lower == 0
     assert single.upper == single.estimate
 
 
-@given(samples(), st.sampled_from(["smcal", "ece", "cdl"]), st.integers(0, 2**32))
+@given(samples(), st.sampled_from(["smcal", "ece", "cdl", "monotone_cdl"]), st.integers(0, 2**32))
 @costly(40)
 def test_bootstrap_holds_its_estimate_and_repeats(
     drawn: tuple[list[int], list[float], list[float]], statistic: str, seed: int
@@ -195,9 +203,11 @@ def test_bootstrap_draws_rows_of_the_rows() -> None:
         total[at] += drawn.mass
         total[at + 2] += drawn.positive
     law = np.concatenate([q.mass, q.positive])
+    law[3] = q.mass[1] * 4.5 / 7  # the value with six rows repeats: the mean of Jeffreys' posterior for 4 of 6
     assert np.all(np.abs(total / draws - law) <= 5 * np.sqrt(law * (1 - law) / (10 * draws)))
 
 
+@pytest.mark.slow
 def test_bootstrap_covers_the_truth_near_and_far_from_calibration() -> None:
     """Fifty samples each; the percentile interval would never cover the calibrated truth."""
     for power, truth in ((1.0, 0.0), (1.5, 0.5 - 1 / 2.5)):
@@ -206,6 +216,16 @@ def test_bootstrap_covers_the_truth_near_and_far_from_calibration() -> None:
             found = bootstrap_interval(sampled(150, power, seed), "smcal", 0.9, draws=39, rng=seed)
             covered += found.lower <= truth <= found.upper
         assert covered >= 41  # 45 expected, less two standard errors
+
+
+@pytest.mark.parametrize("statistic", ["ece", "monotone_cdl"])
+def test_bootstrap_of_rare_events(statistic: str) -> None:
+    """30 predictions of 0.001 and a rate of 0.05: coverage over the numbers of events, all but 0.3 % of them."""
+    truth, covered = getattr(tc, statistic)(Predictor([0.001], [1.0], [0.05])), 0.0
+    for ones in range(6):
+        found = [bootstrap_interval(rows(30, ones, 0.001), statistic, draws=39, rng=seed) for seed in range(2)]
+        covered += binom.pmf(ones, 30, 0.05) * np.mean([one.lower <= truth <= one.upper for one in found])
+    assert covered >= 0.92
 
 
 def test_refusals() -> None:

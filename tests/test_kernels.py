@@ -1,11 +1,16 @@
 """The kernel decorator: one source, three ways to run it, the same bits."""
 
-from typing import NamedTuple
+import io
+import logging
+import sys
+from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trustcal.cli.compiling import compiling_announced
 from trustcal.kernels import WORTH_COMPILING, kernel
 
 
@@ -103,3 +108,31 @@ def test_a_division_by_zero_is_infinite_in_all_versions() -> None:
         for run in (weighted.function, weighted.source, weighted.compiled):
             assert run(x[:1], 0.0 * x[0]) == np.inf
             assert np.isnan(run(x[1:], 0.0 * x[0]))
+
+
+def test_a_constant_argument_is_not_compiled_by_itself() -> None:
+    """numba compiles a called kernel again for each literal, unless it is told not to."""
+    from numba import types
+
+    compiled: Any = _scaled.compiled
+    for by, up in ((2, True), (3, False)):  # as a kernel that calls it would
+        constants = types.IntegerLiteral(by), types.BooleanLiteral(up)
+        compiled.get_call_template((types.float64, *constants), {})
+    assert compiled.signatures == [(types.float64, types.int64, types.boolean)]
+
+
+@kernel
+def _scaled(x: float, by: int, up: bool) -> float:
+    return x * by if up else x / by
+
+
+def test_a_terminal_is_told_once_that_kernels_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, terminal = logging.getLogger("trustcal.kernels.cache"), io.StringIO()
+    for seen in (False, True):
+        monkeypatch.setattr(terminal, "isatty", lambda seen=seen: seen, raising=False)
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with compiling_announced():
+            log.info("Compiling.")
+            log.info("Compiling.")
+    assert terminal.getvalue() == "Compiling.\n"
+    assert not logging.getLogger("trustcal.kernels").handlers

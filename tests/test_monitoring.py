@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 import trustcal as tc
 from tests.bets import Rows, share, slow_e_value
 from tests.strategies import costly
-from trustcal.inference import sampling_floor
+from tests.tampering import resealed
+from trustcal.inference import combined_test, sampling_floor
 from trustcal.kernels.bets import bet, sloped, tilted
+from trustcal.measures.pooling import sparse
 from trustcal.monitoring import Bet, Monitor
 from trustcal.monitoring.betting import _COUNTS, _PRIOR, ODDS, SLOPES, Bets
 
@@ -281,13 +283,15 @@ def test_the_window_is_measured_as_a_batch(n: int, decimals: int) -> None:
     monitor.learn_many(q, y)
     shown = monitor.current(draws=5, rng=3)
     batch = tc.Predictor.from_samples(y[-150:], q[-150:])
-    pooled = batch.coarsen(batch.suggested_cells) if batch.sparse else batch
     assert monitor.predictor() == batch
     assert (shown.measures["dtc"].value, shown.measures["smcal"].value) == (tc.dtc(batch), tc.smcal(batch))
-    assert (shown.measures["ece"].value, shown.measures["cdl"].value) == (tc.ece(pooled), tc.cdl(pooled))
-    assert shown.cells == (len(pooled) if batch.sparse else None)
-    assert shown.measures["cdl"].floor == sampling_floor(batch, "cdl", draws=5, rng=3).mean
-    assert shown.measures["ece"].quantile_95 == sampling_floor(batch, "ece", draws=5, rng=3).quantile_95
+    assert shown.measures["monotone_cdl"].value == tc.monotone_cdl(batch)
+    assert shown.p_value == combined_test(batch, draws=5, rng=3).p_value
+    assert ("ece" in shown.measures) == ("cdl" in shown.measures) == (not sparse(batch))
+    if not sparse(batch):
+        assert (shown.measures["ece"].value, shown.measures["cdl"].value) == (tc.ece(batch), tc.cdl(batch))
+        assert shown.measures["ece"].quantile_95 == sampling_floor(batch, "ece", draws=5, rng=3).quantile_95
+    assert shown.measures["cutoff"].floor == sampling_floor(batch, "cutoff", draws=5, rng=3).mean
     assert (shown.rounds, shown.rows, shown.effective_rows) == (n, min(n, 150), min(n, 150))
 
 
@@ -312,7 +316,7 @@ def test_a_calibrated_window_shows_its_floor_and_another_more() -> None:
     calibrated, off = Monitor(window=400), Monitor(window=400)
     calibrated.learn_many(*stream(5, 400))
     off.learn_many(*stream(5, 400, lambda q: q**2))
-    for name in ("dtc", "smcal", "ece", "cdl"):
+    for name in ("monotone_cdl", "cutoff", "dtc", "smcal"):
         good, bad = calibrated.current().measures[name], off.current().measures[name]
         assert good.quantile_95 is not None
         assert bad.quantile_95 is not None
@@ -370,7 +374,7 @@ def test_nothing_to_measure_yet_and_other_states() -> None:
     state = json.loads(Monitor().to_json())
     del state["bets"]["seen"]
     with pytest.raises(ValueError, match="the state's bets are damaged: seen"):
-        Monitor.from_json(json.dumps(state))
+        Monitor.from_json(resealed(state))
     state = json.loads(Monitor().to_json()) | {"predictions": [1.5], "outcomes": "1"}
-    with pytest.raises(ValueError, match="predictions must be probabilities"):
-        Monitor.from_json(json.dumps(state))
+    with pytest.raises(ValueError, match="the state's rows are damaged"):
+        Monitor.from_json(resealed(state))

@@ -58,7 +58,7 @@ class TriangularNoise(ClampedNoise):
     def _hazard_at_1(self) -> float:
         return 2 / (self.width - 1) if self.width > 1 else inf
 
-    def _line_density(self, x: FloatArray, q: FloatArray) -> FloatArray:
+    def _density(self, x: FloatArray, q: FloatArray) -> FloatArray:
         return np.maximum(self.width - np.abs(x - q), 0.0) / self.width**2
 
     def _line_quantile(self, u: FloatArray) -> FloatArray:
@@ -185,7 +185,7 @@ def test_it_is_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "triangular" in capsys.readouterr().out
     source, target = tmp_path / "scores.csv", tmp_path / "safe.csv"
     source.write_text("p,y\n" + "0.2,0\n0.7,1\n0.6,0\n" * 20)
-    assert main(["fix", str(source), "-o", str(target), "-p", "p", "-y", "y", "--noise", "triangular"]) == 0
+    assert main(["fix", str(source), "-o", str(target), "-p", "p", "--eps", "0.01", "--noise", "triangular"]) == 0
     assert "TriangularNoise" in capsys.readouterr().out
     assert main(["bound", "0.01"]) == 0
     assert "TriangularNoise" in capsys.readouterr().out

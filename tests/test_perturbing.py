@@ -85,9 +85,9 @@ def test_every_engine_draws_what_numpy_draws(engine: str, row_id: str, noise: No
     out = perturb_frame(frame, prediction="p", noise=noise, seed=7, row_id=row_id)
     assert type(out) is type(frame)
     rows = fetch(out)
-    assert list(rows.columns) == ["number", "text", "p", "p_safe"]
+    assert list(rows.columns) == ["number", "text", "p", "p_noised"]
     expected = dict(zip(INTEGERS, perturb(P, noise, ids=TABLE[row_id], seed=7), strict=True))
-    assert rows["p_safe"].tolist() == [expected[i] for i in rows["number"]]
+    assert rows["p_noised"].tolist() == [expected[i] for i in rows["number"]]
     assert sorted(rows["number"]) == sorted(INTEGERS)
 
 
@@ -115,7 +115,7 @@ def test_a_draw_depends_on_nothing_but_seed_id_and_prediction(data: st.DataObjec
     for piece in np.split(order, cuts):
         np.testing.assert_array_equal(perturb(P[piece], noise, ids=INTEGERS[piece], seed=3), whole[piece])
         chunks = pa.table({"p": P[piece], "id": INTEGERS[piece]})
-        drawn = perturb_frame(chunks, prediction="p", noise=noise, seed=3, row_id="id")["p_safe"]
+        drawn = perturb_frame(chunks, prediction="p", noise=noise, seed=3, row_id="id")["p_noised"]
         np.testing.assert_array_equal(drawn.to_numpy(), whole[piece])
     np.testing.assert_array_equal(perturb(P[:n][::-1], noise, ids=INTEGERS[:n][::-1], seed=3)[::-1], whole)
     np.testing.assert_array_equal(perturb(P[:n:3], noise, ids=INTEGERS[:n:3], seed=3), whole[::3])
@@ -147,12 +147,12 @@ def test_chunks_and_partitions_do_not_matter(sizes: list[int], noise: Noise) -> 
     arrow = pa.chunked_array([pa.array(P[piece]) for piece in pieces], pa.float64())
     ids = pa.chunked_array([pa.array(TEXTS[piece], pa.string()) for piece in pieces], pa.string())
     table = perturb_frame(pa.table({"p": arrow, "id": ids}), prediction="p", noise=noise, seed=11, row_id="id")
-    np.testing.assert_array_equal(table["p_safe"].to_numpy(), expected)
+    np.testing.assert_array_equal(table["p_noised"].to_numpy(), expected)
     frames = [
         pl.DataFrame({"p": P[piece], "id": TEXTS[piece]}, schema={"p": pl.Float64, "id": pl.String}) for piece in pieces
     ]
     lazy = perturb_frame(pl.concat(frames, rechunk=False).lazy(), prediction="p", noise=noise, seed=11, row_id="id")
-    np.testing.assert_array_equal(lazy.collect(engine="streaming")["p_safe"].to_numpy(), expected)
+    np.testing.assert_array_equal(lazy.collect(engine="streaming")["p_noised"].to_numpy(), expected)
 
 
 def test_lazy_frames_stay_lazy_and_repeat_themselves() -> None:
@@ -166,12 +166,12 @@ def test_lazy_frames_stay_lazy_and_repeat_themselves() -> None:
         good = perturb_frame(make(TABLE), prediction="p", noise=noise, seed=7, row_id="number")
         pd.testing.assert_frame_equal(fetch(good), fetch(good))
     relation = perturb_frame(_duckdb(TABLE), prediction="p", noise=noise, seed=7, row_id="number")
-    whole = dict(relation.project("number, p_safe").fetchall())
-    some = dict(relation.filter("number % 3 = 0").order("p desc").project("number, p_safe").fetchall())
+    whole = dict(relation.project("number, p_noised").fetchall())
+    some = dict(relation.filter("number % 3 = 0").order("p desc").project("number, p_noised").fetchall())
     assert some == {number: value for number, value in whole.items() if number % 3 == 0}
     plan = perturb_frame(pl.LazyFrame(TABLE), prediction="p", noise=noise, seed=7)
-    kept = plan.filter(pl.col("number") > 0).select("p_safe").collect()["p_safe"].to_numpy()
-    np.testing.assert_array_equal(kept, plan.collect().filter(pl.col("number") > 0)["p_safe"].to_numpy())
+    kept = plan.filter(pl.col("number") > 0).select("p_noised").collect()["p_noised"].to_numpy()
+    np.testing.assert_array_equal(kept, plan.collect().filter(pl.col("number") > 0)["p_noised"].to_numpy())
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -196,13 +196,13 @@ def test_bad_predictions_without_ids_are_refused_by_their_row(engine: str) -> No
 def test_other_refusals(engine: str) -> None:
     make, fetch = ENGINES[engine]
     frame = make(
-        {"id": [4, 8], "p": [0.5, 0.25], "t": ["a", "b"], "x": [0.5, 0.25], "p_safe": [0, 0], "n": ["a", None]}
+        {"id": [4, 8], "p": [0.5, 0.25], "t": ["a", "b"], "x": [0.5, 0.25], "p_noised": [0, 0], "n": ["a", None]}
     )
     good: dict[str, Any] = {"prediction": "p", "noise": UniformNoise(0.1), "seed": 1, "row_id": "id", "into": "s"}
     changes: list[tuple[dict[str, Any], str]] = [
         ({"prediction": "P"}, r"the frame has no column 'P'\. Did you mean 'p'\?"),
         ({"row_id": "case"}, "the frame has no column 'case'"),
-        ({"into": None}, "already has a column 'p_safe': name another with into="),
+        ({"into": None}, "already has a column 'p_noised': name another with into="),
         ({"into": ""}, "into must be the name of a new column, not ''"),
         ({"into": 3}, "into must be the name of a new column, not 3"),
         ({"prediction": "t"}, "column 't' must hold numbers"),
@@ -253,8 +253,8 @@ print(perturb_frame(relation, prediction="p", noise=UniformNoise(0.1), seed=1, r
 def test_capitals_that_an_engine_ignores_are_refused() -> None:
     frame = pd.DataFrame({"P": [0.1], "p": [0.9], "id": [1]})
     noise = RandomRounding(10)
-    assert perturb_frame(frame, prediction="P", noise=noise, seed=1)["P_safe"][0] < 0.2
-    assert perturb_frame(pl.from_pandas(frame), prediction="p", noise=noise, seed=1)["p_safe"][0] > 0.8
+    assert perturb_frame(frame, prediction="P", noise=noise, seed=1)["P_noised"][0] < 0.2
+    assert perturb_frame(pl.from_pandas(frame), prediction="p", noise=noise, seed=1)["p_noised"][0] > 0.8
     relation = duckdb.sql("SELECT 0.5 AS p, 1 AS id")
     with pytest.raises(ValueError, match="already has a column 'P'"):
         perturb_frame(relation, prediction="p", noise=noise, seed=1, row_id="id", into="P")
@@ -280,7 +280,7 @@ def test_predictions_of_any_number_type(column: Any) -> None:
         frames |= {"polars": pl.from_arrow(table), "polars lazy": pl.from_arrow(table).lazy()}  # type: ignore[union-attr]
     for engine, frame in frames.items():
         rows = ENGINES[engine][1](perturb_frame(frame, **by_id))
-        assert rows["p_safe"].tolist() == expected.tolist(), engine
+        assert rows["p_noised"].tolist() == expected.tolist(), engine
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "Int32", "category", "str", "object"])
@@ -295,7 +295,7 @@ def test_row_ids_of_any_type(dtype: str) -> None:
         "pyarrow": pa.Table.from_pandas(frame),
     }.items():
         rows = ENGINES[engine][1](perturb_frame(made, prediction="p", noise=noise, seed=4, row_id="id"))
-        assert rows["p_safe"].tolist() == perturb(frame["p"], noise, ids=ids, seed=4).tolist(), engine
+        assert rows["p_noised"].tolist() == perturb(frame["p"], noise, ids=ids, seed=4).tolist(), engine
 
 
 @pytest.mark.parametrize("name", ["^p$", "*", "a b", 'a "quoted", one', "p.q", "", "é"])
@@ -306,7 +306,7 @@ def test_names_are_taken_literally(name: str) -> None:
         make, fetch = ENGINES[engine]
         frame = make({"pp": [0.9], name: [0.25], "id": [1]})
         rows = fetch(perturb_frame(frame, prediction=name, noise=UniformNoise(0.1), seed=1, row_id="id"))
-        assert rows[f"{name}_safe"][0] == perturb([0.25], UniformNoise(0.1), ids=[1], seed=1)[0]
+        assert rows[f"{name}_noised"][0] == perturb([0.25], UniformNoise(0.1), ids=[1], seed=1)[0]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -314,9 +314,9 @@ def test_no_rows(engine: str) -> None:
     make, fetch = ENGINES[engine]
     empty = {"p": np.empty(0), "id": np.empty(0, dtype=np.int64)}
     rows = fetch(perturb_frame(make(empty), prediction="p", noise=UniformNoise(0.1), seed=1, row_id="id"))
-    assert list(rows.columns) == ["p", "id", "p_safe"]
+    assert list(rows.columns) == ["p", "id", "p_noised"]
     assert len(rows) == 0
-    assert rows["p_safe"].dtype == np.float64
+    assert rows["p_noised"].dtype == np.float64
 
 
 def test_minus_zero_is_zero() -> None:

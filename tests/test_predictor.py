@@ -120,8 +120,7 @@ def test_known_law_drops_values_of_mass_zero() -> None:
     assert q.p.tolist() == [0.1, 0.3]
     assert q.rows is None
     assert q.effective_rows is None
-    assert q.rows_per_value is None
-    assert not q.sparse
+    assert np.isinf(q.rows_at).all()
 
 
 def test_is_immutable_and_leaves_its_input_alone() -> None:
@@ -251,21 +250,6 @@ def test_calibrated_says_the_posterior(q: Predictor) -> None:
     assert c.base_rate == pytest.approx(q.base_rate, abs=rounding(len(q)))
 
 
-# --- multiclass
-
-
-def test_from_classes_names_columns_by_classes() -> None:
-    proba = np.array([[0.6, 0.4, 0.0], [0.2, 0.3, 0.5], [0.4, 0.4, 0.2]])
-    y = ["cat", "dog", "bird"]
-    top = Predictor.from_classes(y, proba, classes=["bird", "cat", "dog"])
-    assert top.p.tolist() == [0.4, 0.5, 0.6]
-    assert top.p_hat.tolist() == [1.0, 1.0, 0.0]
-    dog = Predictor.from_classes(y, proba, view="dog", classes=np.array(["bird", "cat", "dog"]))
-    assert dog.p.tolist() == [0.0, 0.2, 0.5]
-    weighted = Predictor.from_classes(y, proba, classes=["bird", "cat", "dog"], sample_weight=[1, 1, 2])
-    assert weighted.mass.tolist() == [0.5, 0.25, 0.25]
-
-
 # --- refusals
 
 
@@ -325,26 +309,6 @@ def test_bad_rows_are_refused_with_rule_count_first_and_remedy(y: Any, p: Any, w
 def test_what_is_no_law_is_refused(p: Any, mass: Any, positive: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Predictor(p, mass, positive)
-
-
-@pytest.mark.parametrize(
-    ("y", "proba", "options", "message"),
-    [
-        ([0, 1], [0.2, 0.8], {}, "row per sample and a column per class"),
-        ([0], [[0.2, 0.8], [0.3, 0.7]], {}, "one label per row"),
-        ([0, 3], [[0.2, 0.8], [0.3, 0.7]], {}, r"every label.*1 of 2.*3 in row 1.*classes_"),
-        ([0, 1], [[0.2, 0.8], [0.3, 0.9]], {}, "sum to 1.*row 1"),
-        ([0, 1], [[0.2, 0.8], [0.3, 0.7]], {"view": 5}, 'view must be "top" or one of'),
-        ([0, 1], [[0.2, 0.8], [0.3, 0.7]], {"classes": ["a"]}, "name the 2 columns"),
-        ([0, 1], [[-1.0, 2.0], [0.3, 0.7]], {}, r"\[0, 1\]"),
-        ([0, 1], [[0.2, 0.8], [0.3, 0.7]], {"classes": [0, 0]}, "each once"),
-        ([0, 1], [[0.2, 0.8], [0.3, 0.7]], {"view": [0]}, 'view must be "top" or one of'),
-        ([], np.zeros((0, 3)), {}, "at least one row"),
-    ],
-)
-def test_bad_classes_are_refused(y: Any, proba: Any, options: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Predictor.from_classes(y, proba, **options)
 
 
 @pytest.mark.parametrize("cells", [0, -1, 2.5, "3", True, 10**400])

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import probabilities
+from tests.tampering import resealed
 from trustcal.forecasters import Calibeating, OnlinePlatt, Recalibrator
 
 scored = st.lists(st.tuples(probabilities, st.integers(0, 1)), min_size=1, max_size=80)
@@ -114,10 +115,11 @@ def test_foreign_states_are_refused() -> None:
         {"model": '{"trustcal": "RunningMean"}'},
     ):
         with pytest.raises(ValueError, match=r"state|must be"):
-            Calibeating.from_json(json.dumps(beat | broken))
+            Calibeating.from_json(resealed(beat | broken))
     platt = json.loads(OnlinePlatt().to_json())
-    for wrong in ({"inverse": [1.0]}, {"slope": float("nan")}):
-        with pytest.raises(ValueError, match="the state's numbers are not finite"):
-            OnlinePlatt.from_json(json.dumps(platt | wrong))
+    with pytest.raises(ValueError, match="the state's numbers are impossible"):
+        OnlinePlatt.from_json(resealed(platt | {"inverse": [1.0]}))
+    with pytest.raises(ValueError, match="NaN is not a finite number"):
+        OnlinePlatt.from_json(json.dumps(platt | {"slope": float("nan")}))
     with pytest.raises(ValueError, match="model must be a recalibrator"):
         Calibeating(0.5)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import trustcal as tc
@@ -134,8 +136,30 @@ def test_the_page_shows_the_numbers_of_the_audit(full: Audit) -> None:
     assert full.comparison is not None
     for row in full.comparison.methods[1:]:
         assert f"<td>{row.name}</td>" in text
-    for said in (full.verdict.headline, *(advice.text for advice in full.advice)):
+    for said in (*full.verdict.headline.split(". ", 1), *(advice.text for advice in full.advice)):
         assert escape(said) in text
+
+
+def test_a_notebook_shows_the_first_screen_and_nothing_of_the_user_as_markup(full: Audit) -> None:
+    text = full._repr_html_()
+    elements = Elements()
+    elements.feed(text)
+    assert elements.open == []
+    assert elements.scripts == 0
+    assert "<img" not in text
+    for said in full.verdict.headline.split(". ", 1):  # the first sentence stands by itself
+        assert escape(said).replace(" %", "\u00a0%") in text
+    assert text.count("<svg") == 1
+    assert len(text) < 100_000
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert style.startswith("<style>.trustcal {")
+    assert style.count("{") == style.count("}")
+    assert not re.search(r":root|\bbody\b", style)  # nothing outside is styled
+
+
+def test_the_repr_of_an_audit_is_one_line(full: Audit) -> None:
+    assert repr(full) == f"Audit(800 rows, {full.verdict.state}, monotone_cdl {full.loss.estimate:.4f})"
+    assert repr(tc.audit(LAWS["calibrated"])).startswith("Audit(a known distribution, ")
 
 
 def test_a_page_that_cannot_be_written_is_refused(full: Audit, tmp_path: Path) -> None:
@@ -147,19 +171,17 @@ def test_a_page_that_cannot_be_written_is_refused(full: Audit, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("draw", [plots.reliability, plots.loss_profile, plots.movement])
-def test_a_picture_draws_on_the_axes_it_is_given(draw: plots.Picture, full: Audit) -> None:
+def test_a_picture_draws_on_the_axes_it_is_given(draw: Callable[..., Axes], full: Audit) -> None:
     ax = Figure().subplots()
-    assert draw(full, ax) is ax
+    assert draw(full, ax=ax) is ax
     assert ax.has_data()
 
 
-@pytest.mark.parametrize("draw", [plots.reliability, plots.loss_profile, plots.movement])
-def test_a_picture_of_a_predictor_is_that_of_its_audit(draw: plots.Picture) -> None:
+@pytest.mark.parametrize("draw", [plots.reliability, plots.movement])
+def test_a_picture_of_a_predictor_is_that_of_its_audit(draw: Callable[..., Axes]) -> None:
     q = tc.Predictor.from_samples(*rows(200))
-    pictures = [draw(shown, Figure().subplots()) for shown in (q, tc.audit(q, draws=0))]
-    first, second = (
-        [line.get_data() for line in ax.lines if line.get_label() in ("now", "_child1")] for ax in pictures
-    )
+    pictures = [draw(shown, ax=Figure().subplots()) for shown in (q, tc.audit(q, draws=1))]
+    first, second = ([line.get_data() for line in ax.lines] for ax in pictures)
     assert len(first) == len(second)
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -167,11 +189,25 @@ def test_a_picture_of_a_predictor_is_that_of_its_audit(draw: plots.Picture) -> N
 
 
 def test_the_profile_is_drawn_exactly(full: Audit) -> None:
-    ax = plots.loss_profile(full, Figure().subplots())
-    now = next(line for line in ax.lines if line.get_label() == "now")
+    ax = plots.loss_profile(full, ax=Figure().subplots())
+    now = next(line for line in ax.lines if line.get_gid() == "series-now")
     mu, loss = (np.asarray(data) for data in now.get_data())
     y, p = rows(800)
-    q = tc.Predictor.from_samples(y, p).coarsen(full.cells or 1)
-    inside = (mu > 0.2) & (mu < 0.3)
-    assert loss[inside] == pytest.approx([100 * tc.threshold(t).swap_regret(q) for t in mu[inside]], abs=1e-9)
-    assert np.max(loss) == pytest.approx(100 * full.worst_threshold.loss)
+    witness = tc.monotone_cdl_witness(tc.Predictor.from_samples(y, p))
+    assert loss == pytest.approx(100 * witness.profile(mu) / np.maximum(mu, 1 - mu), abs=1e-9)
+    assert (
+        95 * np.max(loss) <= 10_000 * full.worst_threshold.loss <= 100.001 * np.max(loss)
+    )  # a threshold with few digits
+
+
+@pytest.mark.slow
+def test_threads_draw_the_same_bytes_and_leave_matplotlib_alone() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    audit = tc.audit(tc.Predictor([0.2, 0.5, 0.9], [0.3, 0.4, 0.3], [0.1, 0.1, 0.2]))
+    with mpl.rc_context({"lines.linewidth": 7.0, "font.size": 31.0}):
+        before = dict(mpl.rcParams)
+        want = page(audit, "Title")
+        with ThreadPoolExecutor(4) as pool:
+            assert set(pool.map(lambda _: page(audit, "Title"), range(6))) == {want}
+        assert dict(mpl.rcParams) == before

@@ -31,6 +31,7 @@ from trustcal.noise import (
     bells,
     gaussian,
 )
+from trustcal.noise.bells import Bells
 from trustcal.paper import batch_hardest
 from trustcal.predictor import Predictor
 from trustcal.smoothing import SmoothedPredictor, smooth
@@ -276,3 +277,29 @@ def test_uniform_noise_as_narrow_as_it_likes_loses_no_mass(width: float) -> None
 
 def test_a_law_next_to_a_point_warns_of_nothing() -> None:
     assert 0 <= cdl(smooth(Predictor([0.92], [1.0], [0.82]), ClampedGaussian(0.02))) <= 1
+
+
+@given(predictors(), st.sampled_from([1e-3, 0.01, 0.1, 1.0]), st.floats(0, 1), st.floats(0, 1))
+def test_gaussian_curvature_is_at_least_what_it_bounds(q: Predictor, scale: float, one: float, other: float) -> None:
+    density = ClampedGaussian(scale).density_after(q.p, np.stack([q.mass, q.positive]))
+    assert isinstance(density, Bells)
+    left, right = sorted([one, other])
+    x = np.linspace(left, right, 50)
+    (w, _), (w_slope, v_slope) = density._densities(x), density._slopes(x)
+    bound = density.curvature(np.array([left]), np.array([right]))[0]
+    assert (2 * w + x * w_slope - v_slope).max() <= bound * (1 + 1e-9) + 1e-9
+
+
+@given(predictors(), st.sampled_from([0.003, 0.03, 0.3]), st.floats(0, 1))
+def test_gaussian_pieces_are_integrated(q: Predictor, scale: float, mu: float) -> None:
+    density = ClampedGaussian(scale).density_after(q.p, np.stack([q.mass, q.positive]))
+    assert isinstance(density, Bells)
+    low, high = density.ends.min(axis=0), density.ends.max(axis=0)
+    piece = np.flatnonzero((low < mu) & (high > mu))[:20]
+    found = density.partly(piece, np.full(len(piece), mu))
+    for one, value in zip(piece, found, strict=True):
+        x = np.linspace(density.edges[one], density.edges[one + 1], 2001)
+        w, v = density._densities(x)
+        gain = np.maximum(v - mu * w, 0.0)
+        area = float(((gain[1:] + gain[:-1]) / 2 * np.diff(x)).sum())
+        assert value == pytest.approx(area, rel=1e-4, abs=1e-12)

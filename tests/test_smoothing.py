@@ -16,6 +16,8 @@ from scipy.integrate import quad
 
 from tests.reference import REFERENCE
 from tests.strategies import calibrated_predictors, costly, predictors, probabilities
+from tests.tampering import resealed
+from trustcal.checking import Role
 from trustcal.kernels.decay import decayed, running_pairs
 from trustcal.measures.decision import ece
 from trustcal.noise import (
@@ -29,6 +31,7 @@ from trustcal.noise import (
 )
 from trustcal.predictor import Predictor
 from trustcal.smoothing import OnlineSmoother, perturb, smooth
+from trustcal.smoothing.draws import uniforms
 
 NOISES: list[Noise] = [
     TruncatedLaplace(0.1),
@@ -256,9 +259,8 @@ def test_saved_state_continues_to_the_same_bits(noise: Noise, cut: int) -> None:
 def test_stream_is_the_draws_by_round() -> None:
     q = np.linspace(0, 1, 100)
     rounding = RandomRounding(8)
-    np.testing.assert_array_equal(
-        OnlineSmoother(rounding, rng=6).transform_many(q), perturb(q, rounding, ids=np.arange(100), seed=6)
-    )
+    drawn = rounding.quantile(uniforms(6, Role.ONLINE_NOISE, np.arange(100, dtype=np.uint64)), q)
+    np.testing.assert_array_equal(OnlineSmoother(rounding, rng=6).transform_many(q), drawn)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,7 @@ def test_foreign_states_are_refused() -> None:
     with pytest.raises(ValueError, match=r"belongs to UniformNoise\(width=0.1\), not to UniformNoise\(width=0.2\)"):
         OnlineSmoother.from_json(smoother.to_json(), noise=UniformNoise(0.2))
     for change, message in (
-        ({"version": 2}, "version 2"),
+        ({"version": 3}, "version 3"),
         ({"trustcal": "Monitor"}, "not that of an OnlineSmoother"),
         ({"noise": {"name": "Cauchy", "scale": 1}}, "does not have"),
         ({"noise": {"name": "Atoms"}}, "does not have"),
@@ -315,7 +317,7 @@ def test_foreign_states_are_refused() -> None:
         ({"cells": 0}, "cells must be"),
     ):
         with pytest.raises(ValueError, match=message):
-            OnlineSmoother.from_json(json.dumps(state | change))
+            OnlineSmoother.from_json(resealed(state | change))
     with pytest.raises(ValueError, match="lacks seed"):
         OnlineSmoother.from_json(json.dumps({key: value for key, value in state.items() if key != "seed"}))
     with pytest.raises(ValueError, match="not JSON"):

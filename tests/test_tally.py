@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import trustcal as tc
 from tests.strategies import costly
-from tests.test_sources_engines import FILES, FRAMES
+from tests.test_reading_engines import FILES, FRAMES
 from tests.traps import SOUND, Y, from_rows, same, trap_table
 from trustcal.kernels.counting import LINE, count_cells, count_values, count_words
 from trustcal.reading import duckdb as by_duckdb

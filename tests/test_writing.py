@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trustcal.checking import checked_output
+from trustcal.checking.files import checked_output
 from trustcal.writing import atomically
 
 

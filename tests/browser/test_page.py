@@ -37,6 +37,7 @@ def audit() -> Audit:
         p,
         payoff=tc.DecisionProblem(PAYOFF, names),
         groups={name: tc.Predictor.from_samples(y[of], p[of]) for name, of in groups.items()},
+        noise=tc.UniformNoise(0.2),  # asked for, so it is in the explorer
         draws=19,
         rng=0,
     )
@@ -78,8 +79,11 @@ def share(page: Any, name: str) -> float:
 def assert_shown(page: Any, audit: Audit, mu: float) -> None:
     assert audit.after_noise is not None
     half = 0.00051  # one decimal of a per cent
-    assert share(page, "loss-now") == pytest.approx(float(audit.curve.loss(mu)), abs=half)
-    assert share(page, "reversed") == pytest.approx(float(audit.curve.reversed(mu)), abs=half)
+    assert share(page, "loss-now") == pytest.approx(float(audit.profile.loss(mu)), abs=half)
+    better = audit.profile.better(mu)
+    words = "act always" if better < 0 else "act never" if better >= 1 else f"{better:.4g}"
+    assert page.inner_text("#better") == ("this one" if better == mu else words)
+    assert share(page, "reversed") == pytest.approx(audit.profile.changed(mu), abs=half)
     assert share(page, "loss-after") == pytest.approx(float(audit.after_noise.loss(mu)), abs=half)
     assert share(page, "loss-total") == pytest.approx(float(audit.after_noise.loss(mu, total=True)), abs=half)
 
@@ -135,18 +139,43 @@ def frame_width(page: Any) -> float:
 def test_a_payoff_table_costs_what_the_audit_says(opened: Any, audit: Audit) -> None:
     assert audit.problem is not None
     answer = opened.locator("#payoff-answer")
-    assert float(answer.get_attribute("data-now")) == pytest.approx(audit.problem.swap_regret, abs=1e-9)
+    assert float(answer.get_attribute("data-now")) == pytest.approx(audit.problem.moving, abs=1e-9)
     table = [list(row) for row in PAYOFF]
     for action, y, value in ((1, 0, -300.0), (1, 1, 100.0), (2, 1, 12.5), (0, 0, 20.0)):
         table[action][y] = value
         opened.locator("#payoff-rows tr").nth(action).locator("input").nth(1 + y).fill(str(value))
         problem = tc.DecisionProblem(table)
-        expected = problem.weights @ audit.curve.regret(problem.thresholds)
+        expected = problem.weights @ audit.profile.regret_at(problem.thresholds)
         assert float(answer.get_attribute("data-now")) == pytest.approx(float(expected), abs=1e-9)
     opened.locator("#payoff-rows tr").nth(0).locator("input").nth(1).fill("")
     assert "needs two numbers" in answer.inner_text()
     opened.click("#payoff-more")
     assert opened.locator("#payoff-rows tr").count() == 4
+
+
+@pytest.mark.slow
+def test_thresholds_of_typed_payoffs_are_those_of_python(opened: Any) -> None:
+    """Payoffs on small grids, so that ties, parallel lines and thresholds at 0 and 1 are common."""
+    script = (Path(tc.__file__).parent / "report" / "page" / "page.js").read_text()
+    envelope = script[script.index("  function envelope(") : script.index("  function pay(")]
+    rng = np.random.default_rng(0)
+    tables = [rng.integers(-4, 5, (int(rng.integers(2, 6)), 2)).tolist() for _ in range(4000)]
+    tables += [rng.normal(size=(4, 2)).tolist() for _ in range(500)] + [[[-2, -3], [0, 0], [0, -3]]]
+    found = opened.evaluate(f"tables => {{ {envelope} return tables.map(table => envelope(table).steps); }}", tables)
+    for table, steps in zip(tables, found, strict=True):
+        problem = tc.DecisionProblem(table)
+        assert [step["mu"] for step in steps] == pytest.approx(problem.thresholds.tolist(), abs=1e-12), table
+        assert [step["weight"] for step in steps] == pytest.approx(problem.weights.tolist(), abs=1e-12), table
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_verdict_and_the_picture_are_on_the_first_screen(opened: Any, width: int, height: int) -> None:
+    opened.set_viewport_size({"width": width, "height": height})
+    assert "%" in opened.inner_text(".verdict p.more")  # the number
+    for part in (".verdict p >> nth=0", ".verdict p.more", "#reliability"):
+        box = opened.locator(part).bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= height, part
 
 
 def test_series_can_be_hidden_and_shown(opened: Any) -> None:
@@ -169,7 +198,7 @@ def test_what_the_user_wrote_is_text(opened: Any, audit: Audit) -> None:
 
 
 def test_no_width_scrolls_sideways_in_light_or_dark(opened: Any) -> None:
-    for width in (360, 390, 700, 900, 1280):
+    for width in (320, 360, 390, 700, 900, 1280):
         opened.set_viewport_size({"width": width, "height": 800})
         assert opened.evaluate("document.documentElement.scrollWidth") <= width
     for scheme in ("light", "dark"):
@@ -183,6 +212,27 @@ def test_no_width_scrolls_sideways_in_light_or_dark(opened: Any) -> None:
 
 def brightness(colour: str) -> float:
     return sum(map(float, colour.removeprefix("rgb(").removesuffix(")").split(",")))
+
+
+def test_folded_sections_and_payoffs_are_printed_without_a_script_too(
+    audit: Audit, browser: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    audit.to_html(file, title="t")
+    for script in (True, False):
+        context = browser.new_context(java_script_enabled=script)
+        page = context.new_page()
+        page.goto(file.as_uri())
+        clinical = page.locator("td small", has_text="two-sided")
+        assert not clinical.is_visible()
+        if not script:
+            assert page.locator("#payoff-rows tr").nth(1).inner_text().split()[-2:] == ["-100", "300"]
+            page.locator("summary", has_text="For clinical readers").click()
+            assert clinical.is_visible()
+            page.locator("summary", has_text="For clinical readers").click()
+        page.emulate_media(media="print")
+        assert clinical.bounding_box()["height"] > 0
+        context.close()
 
 
 def test_it_prints(opened: Any, tmp_path: Path) -> None:
@@ -200,4 +250,52 @@ def test_a_calibrated_law_has_a_page_too(browser: Any, tmp_path: Path) -> None:
     assert page.inner_text("#loss-now") == "0.0\u00a0%"
     assert page.locator("#loss-after").count() == 0
     assert said == []
+    page.close()
+
+
+PLANTED = {
+    "a script": "<script>window.owned = true</script>",
+    "a handler": '<img src="data:image/png;base64,AAAA" onerror="window.owned = true">',
+    "a frame": '<iframe srcdoc="<script>parent.owned = true</script>"></iframe>',
+    "an address": '<a id="go" href="javascript:void(window.owned = true)">go</a>',
+    "another base": '<base href="https://example.org/">',
+    "a form": '<form id="send" action="https://example.org/"><input name="x"></form>',
+    "a style": "<style>h1 { display: none }</style>",
+    "a picture": '<img src="https://example.org/pixel.png">',
+}
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_what_is_planted_in_the_page_does_not_run(audit: Audit, browser: Any, tmp_path: Path, kind: str) -> None:
+    """The policy is a second wall: here every escape is missing, and the data of the page is the attacker's."""
+    file = tmp_path / "page.html"
+    audit.to_html(file, title="TITLE")
+    text = file.read_text(encoding="utf-8")
+    assert "unsafe" not in text
+    assert ' style="' not in text
+    file.write_text(text.replace("<h1>TITLE</h1>", f"<h1>TITLE</h1>{PLANTED[kind]}"), encoding="utf-8")
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("requestfinished", lambda request: asked.append(request.url))  # one that is blocked never is
+    page.goto(file.as_uri())
+    if kind == "an address":
+        page.click("#go")
+    if kind == "a form":
+        page.evaluate("document.getElementById('send').submit()")
+    assert not page.evaluate("window.owned === true")
+    assert page.evaluate("document.baseURI") == file.as_uri()
+    assert page.locator("h1").is_visible()
+    assert share(page, "loss-now") > 0  # and the page's own script still does
+    assert [url for url in asked if url.startswith("http")] == []
+    page.close()
+
+
+@pytest.mark.slow
+def test_a_changed_script_of_the_page_itself_does_not_run(audit: Audit, browser: Any, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    audit.to_html(file)
+    file.write_text(file.read_text(encoding="utf-8").replace('"use strict";', '"use strict"; window.owned = true;'))
+    page = browser.new_page()
+    page.goto(file.as_uri())
+    assert not page.evaluate("window.owned === true")
     page.close()

@@ -41,8 +41,8 @@ def dask_client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed", reason="SKIPPED ENGINE: the package distributed is not installed")
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address=None,
-            memory_limit="1GiB",
+            n_workers=2, threads_per_worker=1, processes=True, host="127.0.0.1", memory_limit="1GiB",
+            dashboard_address="127.0.0.1:0",  # any free port: with None it would be 8787, which may be in use
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip

@@ -30,11 +30,11 @@ def test_dask_draws_what_numpy_draws(partitions: int, row_id: str) -> None:
     for noise in (TruncatedLaplace(0.05), TruncatedGaussian(0.05), UniformNoise(0.1), RandomRounding(17)):
         frame = dataframe.from_pandas(ROWS, npartitions=partitions)
         out = perturb_frame(frame, prediction="p", noise=noise, seed=7, row_id=row_id)
-        assert out.columns.tolist() == ["id", "p", "text", "p_safe"]
+        assert out.columns.tolist() == ["id", "p", "text", "p_noised"]
         expected = perturb(ROWS["p"], noise, ids=ROWS[row_id], seed=7)
-        np.testing.assert_array_equal(out.compute()["p_safe"], expected)
+        np.testing.assert_array_equal(out.compute()["p_noised"], expected)
         shuffled = out.shuffle("id").compute().sort_index()
-        np.testing.assert_array_equal(shuffled["p_safe"], expected)
+        np.testing.assert_array_equal(shuffled["p_noised"], expected)
 
 
 def test_bad_rows_are_met_when_they_are_computed() -> None:

@@ -67,7 +67,7 @@ def test_a_worker_killed_on_the_way(dask_client: Any, tmp_path: Path) -> None:
     slow = frame.map_partitions(waits, str(begun), str(free), meta=frame._meta)
     safe = perturb_frame(slow, prediction="p", noise=noise, seed=7, row_id="id")
     with ThreadPoolExecutor(1) as pool:
-        job = pool.submit(tc.read, safe, "p_safe", "y", resolution=0)
+        job = pool.submit(tc.read, safe, "p_noised", "y", resolution=0)
         try:
             deadline = time.monotonic() + 120
             while len(marks := [file.name for file in begun.iterdir()]) < 2:  # one partition in each worker

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from trustcal.noise import TruncatedGaussian, TruncatedLaplace, UniformNoise
-from trustcal.rewriting.frames import perturb_frame
+from trustcal.remedies import fit
+from trustcal.rewriting.frames import fix_frame, perturb_frame
 from trustcal.smoothing import perturb
 
 pytestmark = [
@@ -32,10 +33,17 @@ def test_spark_draws_what_numpy_draws(spark: Any, partitions: int, row_id: str) 
     for noise in (TruncatedLaplace(0.05), TruncatedGaussian(0.05)):
         frame = spark.createDataFrame(ROWS.drop(columns="P")).repartition(partitions)
         out = perturb_frame(frame, prediction="p", noise=noise, seed=7, row_id=row_id)
-        assert out.columns == ["id", "p", "text", "p_safe"]
+        assert out.columns == ["id", "p", "text", "p_noised"]
         drawn = out.orderBy("id").toPandas()
         rows = ROWS.sort_values("id")
-        np.testing.assert_array_equal(drawn["p_safe"], perturb(rows["p"], noise, ids=rows[row_id], seed=7))
+        np.testing.assert_array_equal(drawn["p_noised"], perturb(rows["p"], noise, ids=rows[row_id], seed=7))
+
+
+def test_a_remedy_without_row_ids_gives_the_same_bits(spark: Any) -> None:
+    remedy = fit("spline", ROWS["P"] < ROWS["p"], ROWS["p"])
+    frame = spark.createDataFrame(ROWS.drop(columns="P")).repartition(3)
+    out = fix_frame(frame, remedy, prediction="p").orderBy("id").toPandas()
+    np.testing.assert_array_equal(out["p_recalibrated"], remedy.apply(ROWS.sort_values("id")["p"]))
 
 
 def test_a_task_that_fails_and_is_tried_again_draws_the_same(spark: Any, tmp_path: Path) -> None:
@@ -57,7 +65,7 @@ def test_a_task_that_fails_and_is_tried_again_draws_the_same(spark: Any, tmp_pat
         f"{part}-{attempt}" for part in range(3) for attempt in (0, 1)
     }
     rows = ROWS.sort_values("id")
-    np.testing.assert_array_equal(drawn["p_safe"], perturb(rows["p"], noise, ids=rows["id"], seed=7))
+    np.testing.assert_array_equal(drawn["p_noised"], perturb(rows["p"], noise, ids=rows["id"], seed=7))
 
 
 def test_other_columns_keep_their_types(spark: Any) -> None:

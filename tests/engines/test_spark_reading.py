@@ -70,7 +70,7 @@ def test_a_worker_killed_on_the_way(spark: Any, spark_cluster: Standalone, tmp_p
     frame = spark.read.parquet(written_parts(rows, tmp_path / "rows", 4)).repartition(4)
     slow = perturb_frame(frame.mapInArrow(waits, frame.schema), prediction="p", noise=noise, seed=7, row_id="id")
     with ThreadPoolExecutor(1) as pool:
-        job = pool.submit(tc.read, slow, "p_safe", "y", resolution=0)
+        job = pool.submit(tc.read, slow, "p_noised", "y", resolution=0)
         try:
             deadline = time.monotonic() + 120
             while len(list(Path(begun).iterdir())) < 2:  # one task in each executor

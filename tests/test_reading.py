@@ -17,7 +17,7 @@ import pytest
 
 import trustcal as tc
 from tests.traps import same
-from trustcal.reading import Reading, reading, request, weighted_rows
+from trustcal.reading import Reading, reading, replayed_rows, request
 from trustcal.reading.columns import Columns
 from trustcal.reading.faults import Faults
 
@@ -172,7 +172,7 @@ def test_several_files(tmp_path: Path) -> None:
         tc.read(f"{tmp_path}/*")
     bad = tmp_path / "part9.csv"
     bad.write_text("p,y,g,w\n0.5,1,1,1\n2,1,1,1\n")
-    with pytest.raises(ValueError, match=r"part9\.csv row 1 \(from 0\) with p '2', y '1'"):
+    with pytest.raises(ValueError, match=r"part9\.csv line 3 with p '2', y '1'"):
         tc.read([*tmp_path.glob("part [0-9]*.csv"), bad])
 
 
@@ -329,7 +329,7 @@ def test_rows_with_weights_are_those_of_the_file_in_any_order(tmp_path: Path) ->
     for name, rows in (("one.csv", lines), ("other.csv", lines[::-1])):
         (tmp_path / name).write_text("\n".join(["p,y,w", *rows]))
         found = reading(tmp_path / name, weight="w", resolution=0.25, drop_invalid=True)
-        y, p, w = weighted_rows(tmp_path / name, found)
+        y, p, w, *_ = replayed_rows(tmp_path / name, found.provenance)
         assert (y.tolist(), p.tolist(), w.tolist()) == ([1, 0, 1], [0.0, 0.25, 0.75], [0.5, 2, 1])
         assert np.array_equal(tc.Predictor.from_samples(y, p, w).positive, found.predictor.positive)
 
@@ -338,7 +338,7 @@ def test_rows_with_weights_are_rounded_as_the_engine_rounds_them(tmp_path: Path)
     file = tmp_path / "rows.csv"
     file.write_text("p,y,w\n0.25,0,1\n0.75,1,2\n0.125,1,4\n")  # half steps, and less
     found = reading(file, weight="w", resolution=2**-1)
-    assert tc.Predictor.from_samples(*weighted_rows(file, found)) == found.predictor
+    assert tc.Predictor.from_samples(*replayed_rows(file, found.provenance)[:3]) == found.predictor
 
 
 @pytest.mark.parametrize("by", [5, [5], ["g", None], {"g": 1}, 0.5, True])
@@ -416,7 +416,7 @@ def test_first_lines_that_name_no_columns(tmp_path: Path) -> None:
     for content, message in (
         ("", "is empty"),
         ("\np,y\n0.5,1\n", "begins with an empty line"),
-        (f"p,{'y' * 140_000}\n0.5,1\n", "first line"),
+        (f"p,{'y' * 140_000}\n0.5,1\n", "say which column is the outcome"),
     ):
         file.write_text(content)
         with pytest.raises(ValueError, match=message):

@@ -64,14 +64,14 @@ NUMBERS: list[Callable[[Any], object]] = [
 COUNTS: list[Callable[[Any], object]] = [
     lambda x: tc.OnlineSmoother(NOISE, horizon=x or 0), lambda x: tc.Monitor(window=x or 0), Q.on_grid, Q.coarsen,
     lambda x: tc.guarantees.online_ece(NOISE, 0.1, x), lambda x: tc.paper.online_hard(0.1, x),
-    lambda x: tc.compare(ROWS, folds=x, rng=0), lambda x: tc.ssce(ROWS, samples=x, rng=0),
+    lambda x: tc.remedies.choose(ROWS, folds=x, rng=0), lambda x: tc.ssce(ROWS, samples=x, rng=0),
 ]  # fmt: skip
 PREDICTORS: list[Callable[[Any], object]] = [
     tc.ece, tc.cdl, tc.smcal, tc.dtc, tc.smece, tc.ucal, tc.brier, tc.log_loss, tc.auc, tc.audit, tc.cdl_witness,
     tc.rounding_effect, tc.guarantees.bias_is_lipschitz, UMBRELLA.value, UMBRELLA.swap_regret,
     lambda x: tc.ssce_estimate(x, rng=0), lambda x: tc.smooth(x, NOISE), lambda x: tc.decision_loss(x, Q),
     lambda x: tc.decision_loss(Q, x), lambda x: tc.audit(Q, groups={"a": x}), lambda x: SOFT.soft_value(UMBRELLA, x, 1),
-    lambda x: SOFT.soft_regret(UMBRELLA, x, 1), lambda x: tc.compare(x, rng=0),
+    lambda x: SOFT.soft_regret(UMBRELLA, x, 1), lambda x: tc.remedies.choose(x, rng=0),
 ]  # fmt: skip
 NOISES: list[Callable[[Any], object]] = [
     lambda x: tc.smooth(Q, x), lambda x: tc.perturb([0.5], x), lambda x: tc.OnlineSmoother(x, cells=5),
@@ -141,11 +141,11 @@ def test_what_an_audit_is_given_beside_the_predictions(wrong: object) -> None:
     for name in ("payoff", "noise", "compare", "groups"):
         if not accepted.get(name, False):
             refused(partial(_audit_with, name), wrong)
-    for call in (tc.audit, partial(tc.compare, rng=0)):
+    for call in (tc.audit, partial(tc.remedies.choose, rng=0)):
         with pytest.raises(ValueError, match="no-such-file cannot be read"):
             call(ROWS, payoff="no-such-file")
     if not isinstance(wrong, str):
-        refused(lambda x: tc.compare(ROWS, rng=0, payoff=x), wrong)
+        refused(lambda x: tc.remedies.choose(ROWS, rng=0, payoff=x), wrong)
     refused(lambda x: tc.decision_loss(Q, Q, x), wrong)
     refused(lambda x: tc.audit(ROWS, draws=x), "many")
     with pytest.raises(ValueError, match=r"problem must be a DecisionProblem, such as .*, not \[\[1, 2\], \[3, 4\]\]"):
@@ -158,7 +158,7 @@ def test_a_decision_problem_is_made_of_payoffs(wrong: object) -> None:
     if wrong is not None:
         refused(lambda x: tc.DecisionProblem([[1, 0], [0.5, 0.5], [0, 1]], thresholds=x), wrong)
         refused(lambda x: tc.DecisionProblem([[1, 0], [0.5, 0.5], [0, 1]], x), wrong)
-    refused(lambda x: tc.Predictor.from_classes([0, 1], [[0.5, 0.5], [0.5, 0.5]], classes=x), 1.5)
+    refused(lambda x: tc.ClassPredictor.from_samples([0, 1], [[0.5, 0.5], [0.5, 0.5]], classes=x), 1.5)
 
 
 EVERY_NOISE = [NOISE, tc.ClampedLaplace(0.1), tc.ClampedGaussian(0.1), tc.TruncatedLaplace(0.1),
@@ -187,7 +187,7 @@ def test_every_noise_knows_that_nothing_lies_outside(noise: Any) -> None:
 def test_a_generator_or_a_seed(wrong: object) -> None:
     for call in (generator, lambda x: NOISE.sample(0.5, x), lambda x: tc.audit(Q, rng=x),
                  lambda x: tc.ssce(ROWS, rng=x), lambda x: tc.paper.online_hard(0.01, 100, x),
-                 lambda x: tc.compare(ROWS, rng=x)):  # fmt: skip
+                 lambda x: tc.remedies.choose(ROWS, rng=x)):  # fmt: skip
         with pytest.raises(ValueError, match="rng must be a numpy Generator or a seed"):
             call(wrong)
 
@@ -215,7 +215,7 @@ def test_numbers_of_every_type_are_numbers() -> None:
         lambda m: trustcal.umbrella().best_response(m),
         lambda m: trustcal.umbrella().score([0.2, 0.8], m),
         lambda m: trustcal.forecasters.RunningMean().play(m),
-        lambda m: trustcal.Predictor.from_classes(m, [[0.5, 0.5], [0.2, 0.8]]),
+        lambda m: trustcal.ClassPredictor.from_samples(m, [[0.5, 0.5], [0.2, 0.8]]),
     ],
 )
 def test_masked_entries_are_not_data(use: Callable[[Any], object]) -> None:
@@ -251,6 +251,8 @@ def _with_state() -> list[Any]:
         rooms.DecisionForecaster(100, rng=1),
         rooms.PerturbedLeader(100, rng=1),
         rooms.HedgingForecaster(100),
+        rooms.NoisyMean(rng=1),
+        rooms.StepForecaster(100, rng=1),
         rooms.RunningMean(),
     ]
     for forecaster in played:

@@ -1,0 +1,235 @@
+"""Theorems 44 to 46: CDL after additive noise, with the certificates behind two numbers, and on cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import e, exp, pi, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtr
+from scipy.stats import binom
+
+import trustcal as tc
+from trustcal import guarantees
+from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, UniformNoise
+from trustcal.noise.mechanism import FloatArray
+from trustcal.paper.instance import coupled
+
+
+def bell(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-(x**2) / 2) / sqrt(2 * pi))
+
+
+def laplace(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-np.abs(x)) / 2)
+
+
+def below_laplace(x: FloatArray) -> FloatArray:
+    return np.where(x < 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2)
+
+
+def plateau(x: FloatArray) -> FloatArray:
+    """1/4 on [−1, 1], and exponential beyond."""
+    return np.asarray(np.exp(-np.maximum(np.abs(x) - 1, 0)) / 4)
+
+
+def below_plateau(x: FloatArray) -> FloatArray:
+    tail = np.exp(-np.maximum(np.abs(x) - 1, 0)) / 4
+    return np.where(x < -1, tail, np.where(x > 1, 1 - tail, 0.5 + x / 4))
+
+
+@dataclass(frozen=True)
+class Law:
+    """A noise on the line: its density, its distribution function, and the places where the density has a kink."""
+
+    density: Callable[[FloatArray], FloatArray]
+    below: Callable[[FloatArray], FloatArray]
+    kinks: tuple[float, ...] = ()
+
+
+BELL, LAPLACE, PLATEAU = Law(bell, ndtr), Law(laplace, below_laplace, (0.0,)), Law(plateau, below_plateau, (-1.0, 1.0))
+
+
+def gains(z: FloatArray, b: FloatArray, tilt: float, law: Law, step: float) -> FloatArray:
+    """sup over h of tilt·H'(z) + b·H(b) for the threshold 0: ∫_{x<0} c⁺ + ∫_{x>0} c⁻, c = −tilt·f'(x − z) + b·f(x − b).
+
+    The antiderivative of c is −tilt·f(x − z) + b·F(x − b).  It is summed over a grid that contains all kinks, and cells
+    where c changes sign are split at the chord's root: off by the third power of the step.
+    """
+    grid = np.arange(-round(9 / step), round(9 / step) + 1) * step
+    bends = [place[:, None] + kink for place in (z, b) for kink in law.kinks]
+    x = np.sort(np.concatenate([np.broadcast_to(grid, (len(z), len(grid))), *bends], axis=1), axis=1)
+
+    def total(x: FloatArray, z: FloatArray, b: FloatArray) -> FloatArray:
+        return np.asarray(-tilt * law.density(x - z) + b * law.below(x - b))
+
+    z, b, near = z[:, None], b[:, None], 1e-4 * step
+    left, right = x[:, :-1], x[:, 1:]
+    sums = total(x, z, b)
+    side = np.where((left + right) / 2 < 0, 1.0, -1.0)
+    pieces = np.diff(sums, axis=1) * side
+    found = np.maximum(pieces, 0).sum(axis=1)
+    start = (total(left + near, z, b) - sums[:, :-1]) * side / near
+    stop = (sums[:, 1:] - total(right - near, z, b)) * side / near
+    row, cell = np.nonzero((start * stop < 0) & (right > left + 2 * near))
+    share = start[row, cell] / (start[row, cell] - stop[row, cell])
+    root = left[row, cell] + share * (right[row, cell] - left[row, cell])
+    before = (total(root, z[row, 0], b[row, 0]) - sums[row, cell]) * side[row, cell]
+    whole = pieces[row, cell]
+    np.add.at(found, row, np.maximum(before, 0) + np.maximum(whole - before, 0) - np.maximum(whole, 0))
+    return np.asarray(found)
+
+
+def certified(claim: float, tilt: float, law: Law, steepness: float, reach: int = 4) -> bool:
+    """Whether no z in [−reach, reach] and b in [0, 5] gains more than the claim: branch and bound.
+
+    A value changes by at most tilt·∫|f''| per unit of z (`steepness` is the integral), and per unit of b by what h can
+    make of the derivative of b·f(x − b), whose integral is F(x − b) − b·f(x − b).
+    """
+    x = np.linspace(-9, 14, 2301)
+    places = np.arange(0, 5.3, 0.05)
+    derived = np.diff(law.below(x - places[:, None]) - places[:, None] * law.density(x - places[:, None]), axis=1)
+    left, right = derived[:, x[1:] <= 0], derived[:, x[1:] > 0]
+    up = np.maximum(left, 0).sum(axis=1) + np.maximum(-right, 0).sum(axis=1)
+    down = np.maximum(-left, 0).sum(axis=1) + np.maximum(right, 0).sum(axis=1)
+    stretch = (
+        np.maximum(up, down) + 0.15
+    )  # between places it changes by less than 2 per unit, on cells by less than 0.05
+    for sign in (1.0, -1.0):
+        half = 0.125
+        z, b = (
+            grid.ravel()
+            for grid in np.meshgrid(np.arange(-reach + half, reach, 2 * half), np.arange(half, 5, 2 * half))
+        )
+        while len(z):
+            blocks = [slice(k, k + 2000) for k in range(0, len(z), 2000)]
+            value = np.concatenate([gains(z[k], b[k], sign * tilt, law, 0.1) for k in blocks])
+            if value.max() > claim or half < 1e-4:
+                return False
+            near = np.maximum(stretch[((b - half) / 0.05).astype(int)], stretch[((b + half) / 0.05).astype(int) + 1])
+            open_ = value + half * (tilt * steepness + near) + 2e-5 > claim
+            half /= 2
+            corners = [(i, j) for i in (-half, half) for j in (-half, half)]
+            z, b = (np.concatenate([axis[open_] + corner[k] for corner in corners]) for k, axis in enumerate((z, b)))
+    return True
+
+
+# --- Theorem 44
+
+
+@given(st.floats(0, 3), st.floats(-6, 6), st.floats(0, 6), st.sampled_from([-1, 1]))
+def test_theorem_44_laplace_lemma(shift: float, z: float, b: float, sign: int) -> None:
+    """With A = shift: no h gains more than A + max(k(b), A), where k(b) = b·Pr[Y > b]."""
+    tilt = sign * 2 * shift  # A = tilt·f(0)
+    value = float(gains(np.array([z]), np.array([b]), tilt, LAPLACE, 0.05)[0])
+    assert value <= shift + max(b * exp(-b) / 2, shift) + 1e-4
+
+
+@given(st.floats(0.2, 5), st.floats(-6, 6), st.floats(0, 6), st.floats(0, 1), st.sampled_from([-1, 1]))
+def test_theorem_44_gaussian_by_convexity(scale: float, z: float, b: float, mu: float, sign: int) -> None:
+    """What a threshold μ gains is at most μ·Q(0) + (1 − μ)·Q(eps), for eps = 1 and every scale."""
+    half = ClampedGaussian(0.01).decision_displacement() / 0.02  # K/2 per unit of scale
+    tilt = half * scale + 1e3 * ClampedGaussian(scale / 1e3).cdl_shift(1e-6)
+    value = scale * float(gains(np.array([z]), np.array([b]), sign * (1 - mu) / scale**2, BELL, 0.05)[0])
+    assert value <= mu * half * scale + (1 - mu) * tilt + 1e-4 * scale
+
+
+def test_theorem_44_the_certified_number() -> None:
+    """∫|φ''| = 4φ(1).  Beyond z = ±4 or b = 5 the sum of what z and b gain alone is smaller."""
+    tilt, steepness = 1.55**-2, 4 * exp(-0.5) / sqrt(2 * pi)
+    assert certified(0.34, tilt, BELL, steepness)
+    alone = max(0.33995 / 2 + tilt * (1 + exp(-8)) / sqrt(2 * pi), 5 * float(ndtr(-5.0)) + tilt * sqrt(2 / pi))
+    assert alone < 0.34
+    assert not certified(0.33, tilt, BELL, steepness)  # the certificate can fail
+
+
+@pytest.mark.parametrize("eps", [1e-6, 1e-3, 0.05, 1.0])
+def test_theorem_44_constants(eps: float) -> None:
+    for family, constant in ((ClampedLaplace, 1.5 / sqrt(e)), (ClampedGaussian, 0.790456), (UniformNoise, 1.0)):
+        value = guarantees.batch_cdl(family.for_distance(eps, "cdl"), eps).value
+        assert value <= constant * sqrt(eps) * (1 + 1e-9)
+        assert eps > 0.05 or value >= 0.9999 * constant * sqrt(eps)
+    assert isinstance(guarantees.best_noise(min(eps, 0.1), "cdl").noise, ClampedGaussian)
+
+
+def far_apart(noise: ClampedLaplace, eps: float) -> tc.Predictor:
+    """Most at 0.98 + scale with the threshold 0.98, calibrated; of a few at 0.02 the ones are moved to the left."""
+    low, move = 0.02, noise.scale / 50
+    few = eps / (low * move)
+    high = 1 - low + noise.scale
+    p, y = np.array([low - move, low, high, high]), np.array([1, 0, 0, 1])
+    b = np.array([low, low, high, high])
+    mass = np.array([few * low, few * (1 - low), (1 - few) * (1 - high), (1 - few) * high])
+    return coupled(p, y, b, mass).predictor
+
+
+def test_theorem_44_is_tight_for_laplace_noise() -> None:
+    """K/2 + 2·L·eps is approached by two thresholds, near 0 and near 1."""
+    eps = 1e-13
+    noise = ClampedLaplace.for_distance(eps, "cdl")
+    found = tc.cdl(tc.smooth(far_apart(noise, eps), noise))
+    assert 0.95 <= found / guarantees.batch_cdl(noise, eps).value <= 1 + 1e-9
+
+
+# --- Theorem 45
+
+
+@given(st.sampled_from([UniformNoise, ClampedLaplace, ClampedGaussian]), st.floats(1e-4, 0.1), st.floats(1e-8, 1e-3))
+def test_theorem_45_no_additive_noise_does_better(family: Callable[[float], Noise], scale: float, eps: float) -> None:
+    noise = family(scale)
+    half, shift = noise.decision_displacement() / 2, noise.tv_slope() * eps
+    assert half * noise.tv_slope() >= (1 - 1e-9) / 16
+    assert max(2 * half + shift, half + 2 * shift) >= 0.75 * sqrt(eps) * (1 - 1e-9)
+    assert guarantees.batch_cdl(noise, eps).value >= 0.75 * sqrt(eps) * (1 - 1e-9)
+
+
+@pytest.mark.slow
+def test_theorem_45_the_plateau_reaches_it() -> None:
+    """eps = 1, 1/4 on [−1, 1]: K/2 = L = 1/4, and at the threshold 1/2 nothing gains more than 0.376: CDL ≤ 0.752."""
+    assert certified(0.376, 0.5, PLATEAU, 1.0, reach=6)
+    alone = max(0.25 + 0.5 * (0.25 + exp(-5) / 4), 5 * exp(-4) / 4 + 0.25)  # beyond z = ±6, and beyond b = 5
+    assert alone < 0.376
+    x = np.linspace(0, 20, 20001)
+    assert (x * (1 - below_plateau(x))).max() == pytest.approx(0.25, abs=1e-9)
+
+
+# --- Theorem 46
+
+
+@given(st.floats(0.01, 0.7), st.integers(1, 400), st.floats(0.001, 1), st.sampled_from([1, -1]))
+def test_theorem_46_far_cells(a: float, rounds: int, chance: float, sign: int) -> None:
+    """E(±N − a·n)⁺ ≤ 0.7183/(e·a) for N a centred binomial number with the sum n of variances' bounds."""
+    k = np.arange(rounds + 1)
+    excess = np.maximum(sign * (k - rounds * chance) - a * rounds * chance, 0)
+    assert float(binom.pmf(k, rounds, chance) @ excess) <= 0.7183 / (e * a)
+
+
+def test_theorem_46_saves_where_rounds_are_many() -> None:
+    eps, horizon, noise = 1e-6, 10**8, UniformNoise(0.02)
+    fixed = noise.decision_displacement() + noise.cdl_shift(eps)
+    for cells, share in ((464, 0.72), (2000, 0.61)):
+        found = guarantees.online_cdl(noise, eps, horizon, cells=cells, end="middle")
+        assert "Theorem 46" in found.source
+        assert found.value - fixed <= share * (1 / cells + sqrt(2 * cells / horizon))
+    assert "Theorem 19" in guarantees.online_cdl(noise, 0.01, 10**5).source
+
+
+@pytest.mark.slow
+def test_theorem_46_holds_in_games() -> None:
+    """Rounds of a calibrated predictor near 1/2: the mean CDL over seeds is below the bound."""
+    rounds, noise = 10**6, UniformNoise(0.04)
+    rng = np.random.default_rng(1)
+    q = 0.5 + 0.02 * rng.integers(-5, 6, rounds)
+    y = rng.random(rounds) < q
+    found = [
+        tc.cdl(tc.Predictor.from_samples(y, tc.OnlineSmoother(noise, cells=100, end="middle", rng=s).transform_many(q)))
+        for s in range(8)
+    ]
+    eps = tc.dtc(tc.Predictor.from_samples(y, q))
+    bound = guarantees.online_cdl(noise, eps, rounds, cells=100, end="middle")
+    assert "Theorem 46" in bound.source
+    assert np.mean(found) <= bound.value
