@@ -50,14 +50,14 @@ def duckdb_map(file: Path, _: Path) -> None:
     """A sum of the drawn column."""
     import duckdb
 
-    perturb_frame(duckdb.read_parquet(str(file)), **BY_ID).aggregate("sum(p_safe)").fetchall()
+    perturb_frame(duckdb.read_parquet(str(file)), **BY_ID).aggregate("sum(p_noised)").fetchall()
 
 
 def polars_map(file: Path, _: Path) -> None:
     """A sum of the drawn column, streaming."""
     import polars as pl
 
-    perturb_frame(pl.scan_parquet(file), **BY_ID).select(pl.col("p_safe").sum()).collect(engine="streaming")
+    perturb_frame(pl.scan_parquet(file), **BY_ID).select(pl.col("p_noised").sum()).collect(engine="streaming")
 
 
 def copy(file: Path, out: Path) -> None:
