@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-slow coverage lint bench fuzz nightly clean
+.PHONY: demo test test-slow coverage lint docs docs-browser pictures package minimum audit-dependencies bench fuzz nightly clean
 
 demo: .venv/installed
 	$(BIN)/trustcal demo
@@ -29,26 +29,61 @@ lint: .venv/installed-dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+# The site, in build/site: no network needed to build or to read it.
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: .venv/installed-dev
+	$(BIN)/mkdocs build --strict --quiet
+
+# Look at the site with Chromium: no error, no request to another host, search works.
+docs-browser: docs
+	$(BIN)/python -m tests.browser.site
+
+# The pictures of the README; CI checks that they are current.
+pictures: .venv/installed-dev
+	$(BIN)/python -m examples.make_pictures
+
+# The wheel and the sdist, in build/dist, and the wheel tested in a clean environment.
+package: .venv/installed-dev
+	rm -rf build/dist
+	$(BIN)/python -m build --outdir build/dist
+	$(BIN)/python -m tests.installed build/dist/*.whl
+
+# The core on the oldest versions that pyproject.toml declares, in an environment of its own.
+minimum: export MINIMUM = $(shell $(PYTHON) .ci/oldest.py)
+minimum: export PYTHONPATH := src
+minimum:
+	$(PYTHON) -m venv build/minimum
+	build/minimum/bin/python -m pip install --quiet $(MINIMUM) pytest hypothesis
+	build/minimum/bin/python -m pytest --quiet --override-ini=addopts= -W ignore -p no:cacheprovider tests/test_minimum.py
+
+# Known vulnerabilities of what an installation brings along; needs the network.
+audit-dependencies: .venv/installed
+	$(BIN)/python -m pip install --quiet 'pip-audit>=2.9'
+	$(BIN)/pip-audit --skip-editable --progress-spinner=off
+
 bench: .venv/installed-bench
 	$(BIN)/python -m benchmarks.decision
+	$(BIN)/python -m benchmarks.bin_free
 	$(BIN)/python -m benchmarks.smooth
 	$(BIN)/python -m benchmarks.noise
 	$(BIN)/python -m benchmarks.after_noise
 	$(BIN)/python -m benchmarks.eps_sweep
 	$(BIN)/python -m benchmarks.inference
 	$(BIN)/python -m benchmarks.auditing
-	$(BIN)/python -m benchmarks.comparing
 	$(BIN)/python -m benchmarks.worst
 	$(BIN)/python -m benchmarks.monitor
 	$(BIN)/python -m benchmarks.online
 	$(BIN)/python -m benchmarks.engines
 	$(BIN)/python -m benchmarks.noise_map
+	$(BIN)/python -m benchmarks.edge_cases
+	$(BIN)/python -m benchmarks.first_minute
 
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz
 
 # Where the statements of the paper and the exact measures are held against definitions and oracles.
-NIGHTLY := theorems guarantees online_exact worst envelope decisions measures_decision smoothing smoothed noise
+NIGHTLY := theorems relations guarantees online_exact worst envelope decisions measures_decision smoothing smoothed noise
+nightly: export KILLS := 30
 nightly: test-slow
 	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly $(NIGHTLY:%=tests/test_%.py)
 
