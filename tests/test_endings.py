@@ -11,6 +11,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,22 +70,16 @@ def noise(file: Path, place: str) -> list[str]:
     return ["fix", str(file), "-p", "p", "--eps", "0.01", "--seed", "1", *target]
 
 
-KILLER = """
-import json, os, random, signal, sys, time
+IMPORTED = """
+import sys
 from trustcal.cli import main
 import trustcal.rewriting, trustcal.report.terminal.fix, rich.progress, duckdb, pyarrow.parquet
-command, kills, longest = json.loads(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
-for kill in range(kills):
-    number = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)[kill % 3]
-    child = os.fork()
-    if not child:
-        os._exit(main(command))
-    time.sleep(longest * (kill + 1) / kills)
-    os.kill(child, number)
-    print("ended", int(number), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-    sys.stdin.readline()
+print("imported", flush=True)
+sys.exit(main(sys.argv[1:]))
 """
-"""Runs a command again and again, and ends it after a part of the time that it takes; imports are done once."""
+"""Runs a command, and says when its imports are done: it is killed while it works."""
+LONGEST = 0.3
+"""Seconds that fix needs, about."""
 
 
 def killed(folder: Path, name: str, place: str, times: int) -> None:
@@ -92,23 +88,23 @@ def killed(folder: Path, name: str, place: str, times: int) -> None:
     write(file, rows())
     before = file.read_bytes()
     target = file if place == "in place" else file.with_name(f"out{''.join(file.suffixes)}")
-    arguments = [sys.executable, "-c", KILLER, json.dumps(noise(file, place)), str(times), "0.6"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen(arguments, **pipes) as running:  # type: ignore[call-overload]
-        for _ in range(times):
-            while not (text := running.stdout.readline()).startswith("ended "):
-                assert text, "the process that kills has ended itself"  # any other line is what fix prints
-            number, status = map(int, text.split()[1:])
-            assert status in (0, -number, 128 + number)
-            if target.exists() and target.read_bytes() != before:
-                assert read(target, prediction="p_noised", outcome="y").rows == ROWS
-                target.unlink()
-                file.write_bytes(before)
-            assert file.read_bytes() == before
-            if status == 128 + number:  # it was told, and had time to clean up
-                assert hidden(folder) == []
-            running.stdin.write("\n")
-            running.stdin.flush()
+    command = [sys.executable, "-c", IMPORTED, *noise(file, place)]
+    for kill in range(times):
+        number = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP)[kill % 3]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as running:
+            assert running.stdout is not None
+            assert running.stdout.readline() == b"imported\n"
+            time.sleep(LONGEST * (kill + 1) / times)
+            running.send_signal(number)
+            running.communicate(timeout=60)
+        assert running.returncode in (0, -number, 128 + number)
+        if target.exists() and target.read_bytes() != before:
+            assert read(target, prediction="p_noised", outcome="y").rows == ROWS
+            target.unlink()
+            file.write_bytes(before)
+        assert file.read_bytes() == before
+        if running.returncode == 128 + number:  # it was told, and had time to clean up
+            assert hidden(folder) == []
     assert main(noise(file, place)) == 0
     assert hidden(folder) == []
 
@@ -184,6 +180,19 @@ def test_fix_in_place_keeps_owner_and_mode(tmp_path: Path) -> None:
     found = file.stat()
     assert (found.st_uid, found.st_gid, found.st_mode & 0o7777) == (1234, 4321, 0o640)
     assert "p_noised" in file.read_text()
+
+
+def test_an_interrupt_at_the_very_end_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the command has run, while the signal handlers are put back."""
+
+    @contextmanager
+    def late(received: list[int]) -> Iterator[None]:
+        yield
+        received.append(signal.SIGTERM)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trustcal.cli.ended_by_signals", late)
+    assert main(["bound", "0.1"]) == 128 + signal.SIGTERM
 
 
 # --- watch: no row lost, none counted twice

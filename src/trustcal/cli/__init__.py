@@ -33,18 +33,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a legacy code page without ≤ prints ?
-    options = argparse.Namespace(closed=0)
-    with forgiving_errors(), compiling_announced(), ended_by_signals() as ended:
-        try:
-            _command(arguments, options)
-            status: int = options.run(options)
-            if sys.stdout is not None:  # None where it was closed from the start
-                sys.stdout.flush()
-            return status
-        except Exception as error:  # also what a library makes of an interrupt
-            return 128 + ended[0] if ended else _failed(error, options)
-        except KeyboardInterrupt:
-            return 128 + (ended or [signal.SIGINT])[0]
+    options, ended = argparse.Namespace(closed=0), list[int]()
+    try:
+        with forgiving_errors(), compiling_announced(), ended_by_signals(ended):
+            return _status(arguments, options, ended)
+    except KeyboardInterrupt:
+        return 128 + (ended or [signal.SIGINT])[0]
+
+
+def _status(arguments: Sequence[str] | None, options: argparse.Namespace, ended: list[int]) -> int:
+    """Run the command; its exit status."""
+    try:
+        _command(arguments, options)
+        status: int = options.run(options)
+        if sys.stdout is not None:  # None where it was closed from the start
+            sys.stdout.flush()
+        return status
+    except Exception as error:  # also what a library makes of an interrupt
+        return 128 + ended[0] if ended else _failed(error, options)
 
 
 def _failed(error: Exception, options: argparse.Namespace) -> int:

@@ -12,12 +12,12 @@ from typing import Any, TextIO, final
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[list[int]]:
-    """Turn SIGTERM and SIGHUP into an interrupt too, so that files are cleaned up; the list tells which it was.
+def ended_by_signals(received: list[int]) -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into an interrupt too, so that files are cleaned up; they are appended to the list.
 
-    A signal that is ignored, as with nohup, stays ignored.
+    The interrupt may come while this begins or ends, so it must be caught outside.  A signal that is ignored, as with
+    nohup, stays ignored.
     """
-    received: list[int] = []
 
     def interrupt(number: int, _: object) -> None:
         received.append(number)
@@ -30,7 +30,7 @@ def ended_by_signals() -> Iterator[list[int]]:
             if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 before[number] = signal.signal(number, interrupt)
     try:
-        yield received
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
