@@ -85,7 +85,7 @@ fuzz: .venv/installed-dev
 NIGHTLY := theorems relations guarantees online_exact worst envelope decisions measures_decision smoothing smoothed noise
 nightly: export KILLS := 30
 nightly: test-slow
-	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly $(NIGHTLY:%=tests/test_%.py)
+	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly --override-ini=faulthandler_timeout=7200 $(NIGHTLY:%=tests/test_%.py)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
