@@ -61,7 +61,7 @@ def bootstrap_interval(
 
     The monotone decision loss of continuous predictions is nearly normal, and rows overstate it by about the mean
     floor, wherever the truth is.  With z the normal quantile at (1 + confidence)/2 its interval goes from T −
-    mean(T°) − z·sd(T*) to mean(T*) + z·sd(T*), which is steadier with few draws than their quantiles.
+    mean(T°) − z·sd(T*) to T + z·sd(T*), which is steadier with few draws than their quantiles.
 
     theory.md argues, for many rows, that h(T*) is rather too high than too low above, and h(T°) below;
     `benchmarks/coverage.py` measures the coverage.
@@ -108,7 +108,7 @@ def interval_of(
     """The interval from what was drawn: rows again, and calibrated outcomes."""
     pooling = sampler.pooling_effect(statistic)
     # Where values repeat, few rules compete, and rare events make the law of the loss skew.
-    ends = maximum_interval if MEASURES[statistic].debiased and sparse(sampler.fine) else _interval
+    ends = _monotone_interval if MEASURES[statistic].debiased and sparse(sampler.fine) else _interval
     lower, upper = ends(estimate, again, calibrated, confidence)
     return ConfidenceInterval(
         statistic,
@@ -124,10 +124,17 @@ def interval_of(
 def maximum_interval(
     estimate: float, again: FloatArray, calibrated: FloatArray, confidence: float
 ) -> tuple[float, float]:
-    """For what rows overstate by its floor, wherever the truth is: the loss of the best of many rules."""
+    """For what rows overstate by its floor, wherever the truth is: the loss of the best of a few rules."""
+    lower, upper = _monotone_interval(estimate, again, calibrated, confidence)
+    return lower, max(estimate, upper + float(again.mean()) - estimate)  # a loss of 0 varies less than its rules do
+
+
+def _monotone_interval(
+    estimate: float, again: FloatArray, calibrated: FloatArray, confidence: float
+) -> tuple[float, float]:
+    """For the loss of the best of very many rules: it is above that of the rule that is best in the population."""
     spread = NormalDist().inv_cdf((1 + confidence) / 2) * float(again.std())
-    lower = max(0.0, estimate - float(calibrated.mean()) - spread)
-    return lower, max(estimate, float(again.mean()) + spread)
+    return max(0.0, estimate - float(calibrated.mean()) - spread), estimate + spread
 
 
 def _interval(estimate: float, again: FloatArray, calibrated: FloatArray, confidence: float) -> tuple[float, float]:
