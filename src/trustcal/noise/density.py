@@ -40,12 +40,20 @@ class Density(ABC):
 
     def regret(self, mu: FloatArray) -> FloatArray:
         """R at each threshold."""
+        return np.asarray(np.maximum(self.gain(mu) - self.kept(mu), 0.0))
+
+    def kept(self, mu: FloatArray) -> FloatArray:
+        """What belief gains without the atoms: ∫ (V − μW) over p > μ."""
+        mass, positive = self.above(mu)
+        return np.asarray(positive - mu * mass)
+
+    def gain(self, mu: FloatArray) -> FloatArray:
+        """What the best swap gains: ∫ (V − μW)⁺, and what it gains over belief on the atoms.  Convex in μ."""
         (zero, zero_1), (one, one_1) = self.atoms
         found = np.maximum(zero_1 - mu * zero, 0.0) + np.maximum(mu * one - one_1, 0.0)
         low, high, order, (mass, positive) = self._by_posterior
         first = np.searchsorted(low[order], mu)
-        above = self.above(mu)
-        found += (positive[first] - mu * mass[first]) - (above[1] - mu * above[0])
+        found += positive[first] - mu * mass[first]
         some, sorted_mu = self._crossing, np.argsort(mu)
         if len(some):
             begin = np.searchsorted(mu[sorted_mu], low[some], side="right")
@@ -53,7 +61,7 @@ class Density(ABC):
             piece = np.repeat(some, count)
             which = sorted_mu[np.arange(len(piece)) + np.repeat(begin - (np.cumsum(count) - count), count)]
             found += np.bincount(which, self.partly(piece, mu[which]), minlength=len(mu))
-        return np.asarray(np.maximum(found, 0.0))
+        return found
 
     def away(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """How far the nearest prediction lies from each interval; 0 if inside."""

@@ -9,7 +9,9 @@ posterior p_hat = V/W is monotone (`trustcal.noise.density`):
 
 and the same for atoms.  The search: the first integral is convex in μ and the second has a second derivative of at most
 2W + μW' − V' ≤ K, so that between two thresholds at distance h, R exceeds its chord by at most K·h²/8.  Thresholds are
-added in the middle of every gap where R might exceed the line over 1/2 by more than 1e-13.
+added in the middle of every gap where R might exceed the line over 1/2 by more than 1e-13.  The second integral costs
+little and is taken at each of them; the first, for small noise a root in every gap between rows, is bounded by its
+chords and taken only where these are not good enough.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from functools import cached_property
 from typing import final, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from trustcal.cells import ENDS, End, announcements, announcing_error
 from trustcal.checking import FloatArray, checked_cells, checked_choice, unit_numbers
@@ -144,26 +146,40 @@ class SmoothedPredictor:
 def _bridge(density: Density) -> tuple[float, tuple[float, float]]:
     """2·cav R(1/2) and the thresholds that attain it (see the head of this file)."""
     x = density.thresholds()
-    r = density.regret(x)
+    gain, kept, known = density.gain(x), density.kept(x), np.ones(len(x), dtype=bool)
     curvature = density.curvature(x[:-1], x[1:])
     while True:
-        height, slope, ends = _highest_chord(x, r)
-        short = np.maximum(height + slope * (x - 0.5) - r, 0.0)
+        gain[~known] = np.interp(x[~known], x[known], gain[known])  # chords of a convex function
+        r = np.maximum(gain - kept, 0.0)
+        height, slope, ends = _highest_chord(x[known], r[known])
+        short = height + slope * (x - 0.5) - r
+        short[known] = np.maximum(short[known], 0.0)
         rise = curvature * np.diff(x) ** 2 / 2  # a parabola of height rise/4 on the chord
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             at = np.clip(0.5 + (short[:-1] - short[1:]) / (2 * rise), 0.0, 1.0)
-        at = np.where(rise > 0, at, 0.5)
-        over = rise * at * (1 - at) - short[:-1] * (1 - at) - short[1:] * at
+        at = np.where(rise > 0, at, (short[1:] < short[:-1]).astype(float))
+        open_ = rise * at * (1 - at) - short[:-1] * (1 - at) - short[1:] * at > _TOLERANCE
         middle = (x[1:] + x[:-1]) / 2
-        split = np.flatnonzero((over > _TOLERANCE) & (middle > x[:-1]) & (middle < x[1:]))
-        if len(split) == 0 or len(x) > _MOST_THRESHOLDS + 4 * len(density.edges):
+        doubtful = ~known & (short < 0)
+        doubtful &= np.append(open_, False) | np.append(False, open_)
+        settled = ~(doubtful[:-1] | doubtful[1:])
+        split = np.flatnonzero(open_ & settled & (middle > x[:-1]) & (middle < x[1:]))
+        asked = _lowest_of_runs(short, np.cumsum(known), np.flatnonzero(doubtful))
+        if len(split) + len(asked) == 0 or len(x) > _MOST_THRESHOLDS + 4 * len(density.edges):
             return min(1.0, 2 * height), ends
+        gain[asked], known[asked] = density.gain(x[asked]), True
         added = middle[split]
-        new = density.regret(added)
         halves = density.curvature(np.stack([x[split], added]).ravel(), np.stack([added, x[split + 1]]).ravel())
         curvature[split] = halves[: len(split)]
         curvature = np.insert(curvature, split + 1, halves[len(split) :])
-        x, r = np.insert(x, split + 1, added), np.insert(r, split + 1, new)
+        x, kept = np.insert(x, split + 1, added), np.insert(kept, split + 1, density.kept(added))
+        gain, known = np.insert(gain, split + 1, 0.0), np.insert(known, split + 1, False)
+
+
+def _lowest_of_runs(values: FloatArray, run: NDArray[np.intp], places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Of the places in each run, the one with the least value."""
+    by_run = places[np.lexsort((values[places], run[places]))]
+    return by_run[np.diff(run[by_run], prepend=-1) > 0]
 
 
 def _highest_chord(x: FloatArray, r: FloatArray) -> tuple[float, float, tuple[float, float]]:
