@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _NODES = 12
 _DEGREE = 10
 _MOST_CELLS = 1 << 20
+_FEW = 16
+"""With fewer values than this within reach, on average, pairs of a place and a value are cheaper than blocks of them."""
+_MOST_PAIRS = 1 << 20
 
 
 @final
@@ -36,12 +39,7 @@ class Bells(Density):
         self.steepness = _steepness(p, weights[0] * noise.density(p, p), self.scale)
         self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
-        step = self.scale / 8
-        if len(p) * 161 < 1 / step:
-            nodes = (p[:, None] + step * np.arange(-80, 81)).ravel()
-        else:
-            nodes = np.linspace(0, 1, max(16, int(np.ceil(1 / step))) + 1)
-        self.nodes = np.unique(np.concatenate([[0.0, 1.0], nodes[(nodes > 0) & (nodes < 1)]]))
+        self.nodes = _nodes(p, self.scale)
         self.edges = np.union1d(self.nodes, _sign_changes(self._turning, self.nodes, self._turning(self.nodes)))
         self.mass = np.maximum(np.diff(self._cdf(self.edges), axis=1), 0.0)
         posterior = ratio(self._densities(self.edges))
@@ -56,18 +54,33 @@ class Bells(Density):
         far: float,
         weights: FloatArray | None = None,
     ) -> FloatArray:
-        """Σ over values of mass·f(x, value) and of positive·f(x, value), in blocks, f being `far` for x ≫ value."""
+        """Σ over values of mass·f(x, value) and of positive·f(x, value), f being `far` for x ≫ value.
+
+        Pair by pair where few values are within reach of each x, else in blocks.
+        """
         weights = self.weights if weights is None else weights
-        mixed = np.zeros((2, len(x)))
         before = np.zeros((2, len(self.places) + 1)) if far == 0 else far * running_sums(weights)
+        near, stop = np.searchsorted(self.places, x + self.scale * np.array([[-12.0], [12.0]]))
+        mixed = np.asarray(before[:, near])
+        pairs = np.cumsum(stop - near)
+        if len(x) and pairs[-1] < _FEW * len(x):
+            cuts = np.searchsorted(pairs, np.arange(0, pairs[-1], _MOST_PAIRS), side="right")
+            for run in map(slice, cuts, np.append(cuts[1:], len(x))):
+                count = (stop - near)[run]
+                which = np.repeat(np.arange(len(count)), count)
+                value = np.arange(len(which)) + np.repeat(near[run] - (np.cumsum(count) - count), count)
+                found = f(x[run][which], self.places[value])
+                for total, weight in zip(mixed[:, run], weights[:, value], strict=True):
+                    total += np.bincount(which, weight * found, minlength=len(count))
+            return mixed
         order = np.argsort(x)
-        for run in _blocks(x[order], 16 * self.scale):
-            some = order[run]
-            near, stop = np.searchsorted(self.places, x[some[[0, -1]]] + self.scale * np.array([-12.0, 12.0]))
-            here = np.repeat(before[:, near, None], len(some), axis=1)
-            for start in range(near, stop, 1024):
-                block = slice(start, min(start + 1024, stop))
-                here += weights[:, block] @ f(x[some], self.places[block, None])
+        for block in _blocks(x[order], 16 * self.scale):
+            some = order[block]
+            first, last = near[some[0]], stop[some[-1]]
+            here = np.repeat(before[:, first, None], len(some), axis=1)
+            for start in range(first, last, 1024):
+                places = slice(start, min(start + 1024, last))
+                here += weights[:, places] @ f(x[some], self.places[places, None])
             mixed[:, some] = here
         return mixed
 
@@ -161,6 +174,25 @@ class Bells(Density):
         first, last = ((np.minimum(x, 1.0) * cells).astype(np.intp).clip(0, cells - 1) for x in (left, right))
         touched = np.stack([np.maximum(first - 1, 0), last + 1], axis=1).ravel()  # a cell more, as ends are rounded
         return np.maximum.reduceat(np.append(self.steepness, 0.0), touched)[::2]
+
+
+def _nodes(p: FloatArray, scale: float) -> FloatArray:
+    """A grid of an eighth of the scale, but coarse where at most one value is within 8.5 scales.
+
+    There p_hat is that value's own, up to bells that have 2Φ(−8.5) < 2e-17 of their mass there.
+    """
+    step, reach = scale / 8, 8.5 * scale
+    if len(p) * 137 < 1 / step:
+        crowded = np.diff(p) <= 2 * reach
+        alone = ~(np.append(crowded, False) | np.append(False, crowded))
+        fine = p[~alone, None] + step * np.arange(-68, 69)
+        nodes = np.concatenate([p[alone] - reach, p[alone] + reach, fine.ravel()])
+    else:
+        nodes = np.linspace(0, 1, max(16, ceil(1 / step)) + 1)
+    nodes = np.unique(np.concatenate([[0.0, 1.0], nodes[(nodes > 0) & (nodes < 1)]]))
+    first, stop = np.searchsorted(p, nodes + np.array([[-reach], [reach]]))
+    dull = (stop - first <= 1)[:-1] & (first[:-1] == first[1:]) & (stop[:-1] == stop[1:])  # the gap after each node
+    return nodes[np.concatenate([[True], ~(dull[:-1] & dull[1:]), [True]])]
 
 
 def _blocks(x: FloatArray, length: float) -> Iterator[slice]:
