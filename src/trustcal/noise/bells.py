@@ -40,9 +40,11 @@ class Bells(Density):
         self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
         self.nodes = _nodes(p, self.scale)
-        self.edges = np.union1d(self.nodes, _sign_changes(self._turning, self.nodes, self._turning(self.nodes)))
+        at_nodes = self._densities(self.nodes)
+        turns = _sign_changes(self._turning, self.nodes, self._turning(self.nodes, at_nodes))
+        self.edges, kept = np.unique(np.concatenate([self.nodes, turns]), return_index=True)
         self.mass = np.maximum(np.diff(self._cdf(self.edges), axis=1), 0.0)
-        posterior = ratio(self._densities(self.edges))
+        posterior = ratio(np.concatenate([at_nodes, self._densities(turns)], axis=1)[:, kept])
         self.ends = np.stack([posterior[:-1], posterior[1:]])
         self._row = np.full(len(self.edges) - 1, -1)  # of a piece in the table of its series; −1 if not yet known
         self._table = np.empty((2, 0, _DEGREE))
@@ -102,12 +104,15 @@ class Bells(Density):
         return self._mixed(self._below, x, 1.0)
 
     def _below(self, x: FloatArray, q: FloatArray) -> FloatArray:
-        below, atoms = self.noise.cdf(x, q), self.noise.atoms(q).mass
-        return np.where(x == 1, below - atoms[..., 1], below) if atoms.shape[-1] else below
+        below, last = self.noise.cdf(x, q), x == 1
+        if not last.any():
+            return below
+        atoms = self.noise.atoms(q).mass
+        return np.where(last, below - atoms[..., 1], below) if atoms.shape[-1] else below
 
-    def _turning(self, x: FloatArray) -> FloatArray:
+    def _turning(self, x: FloatArray, densities: FloatArray | None = None) -> FloatArray:
         """Has the sign of the slope of p_hat."""
-        (w, v), (w_slope, v_slope) = self._densities(x), self._slopes(x)
+        (w, v), (w_slope, v_slope) = self._densities(x) if densities is None else densities, self._slopes(x)
         return np.asarray(v_slope * w - v * w_slope)
 
     def _bias(self, x: FloatArray) -> FloatArray:

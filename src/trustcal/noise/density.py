@@ -51,13 +51,16 @@ class Density(ABC):
         """What the best swap gains: ∫ (V − μW)⁺, and what it gains over belief on the atoms.  Convex in μ."""
         (zero, zero_1), (one, one_1) = self.atoms
         found = np.maximum(zero_1 - mu * zero, 0.0) + np.maximum(mu * one - one_1, 0.0)
-        low, high, order, (mass, positive) = self._by_posterior
-        first = np.searchsorted(low[order], mu)
+        least, (mass, positive) = self._by_posterior
+        first = np.searchsorted(least, mu)
         found += positive[first] - mu * mass[first]
-        some, sorted_mu = self._crossing, np.argsort(mu)
+        sorted_mu = np.argsort(mu)
+        some, low, high = self._crossing
+        within = (low < mu.max(initial=0.0)) & (high > mu.min(initial=1.0))
+        some, low, high = some[within], low[within], high[within]
         if len(some):
-            begin = np.searchsorted(mu[sorted_mu], low[some], side="right")
-            count = np.maximum(np.searchsorted(mu[sorted_mu], high[some]) - begin, 0)
+            begin = np.searchsorted(mu[sorted_mu], low, side="right")
+            count = np.maximum(np.searchsorted(mu[sorted_mu], high) - begin, 0)
             piece = np.repeat(some, count)
             which = sorted_mu[np.arange(len(piece)) + np.repeat(begin - (np.cumsum(count) - count), count)]
             found += np.bincount(which, self.partly(piece, mu[which]), minlength=len(mu))
@@ -71,24 +74,25 @@ class Density(ABC):
         return np.asarray(np.maximum(np.minimum(below, above), 0.0))
 
     @cached_property
-    def _by_posterior(self) -> tuple[FloatArray, FloatArray, IndexArray, FloatArray]:
-        """The least and the largest p_hat of each piece, the order of the least, and masses from each place upwards."""
-        low, high = self.ends.min(axis=0), self.ends.max(axis=0)
-        order = np.argsort(low)
-        return low, high, order, _upwards(self.mass[:, order])
+    def _by_posterior(self) -> tuple[FloatArray, FloatArray]:
+        """The least p_hat of each piece, in increasing order, and masses from each place upwards in that order."""
+        least = self.ends.min(axis=0)
+        order = np.argsort(least)
+        return least[order], _upwards(self.mass[:, order])
 
     @cached_property
-    def _crossing(self) -> IndexArray:
-        """The pieces in which p_hat varies, without those where it matters least.
+    def _crossing(self) -> tuple[IndexArray, FloatArray, FloatArray]:
+        """The pieces in which p_hat varies, with its least and its largest value, but not those where it matters least.
 
         As if p_hat did not vary, ∫ (V − μW)⁺ is off by at most the mass of a piece times the range of p_hat there:
         less than 1e-13 in all.
         """
-        low, high, _, _ = self._by_posterior
+        low, high = self.ends.min(axis=0), self.ends.max(axis=0)
         matters = self.mass[0] * (high - low)
         varied = np.flatnonzero(matters)
         varied = varied[np.argsort(matters[varied], kind="stable")]
-        return np.sort(varied[np.searchsorted(np.cumsum(matters[varied]), _NOTHING) :])
+        some = np.sort(varied[np.searchsorted(np.cumsum(matters[varied]), _NOTHING) :])
+        return some, low[some], high[some]
 
     @cached_property
     def tails(self) -> FloatArray:

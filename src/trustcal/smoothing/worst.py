@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import final
+from typing import Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,43 +109,37 @@ class _Search:
 
     def run(self) -> WorstReference:
         mu, _ = self._gaps
-        value = self._believed(mu)
-        # What a threshold gains alone: first a bound that costs nothing, by (b − μ)⁺ ≤ (q − μ)⁺ + (b − q)⁺ and
-        # E(b − q)⁺ = (E|b − q| + E[b − q])/2, and later the optimum.
-        rise = (self.references.eps + self.q.base_rate - float(self.q.mass @ self.q.p)) / 2
-        alone = self.q.mass @ np.maximum(self.q.p[:, None] - mu, 0) + rise - value
-        solved, (pairs, weights) = (mu == 0) | (mu == 1), _scores(mu)
+        pairs, alone = _Pairs.of(mu, self._believed(mu)), self._alone(mu)
+        half = pairs.half
+        best, upper = self._lost((mu[[half]], np.array([2.0])), mu[:0]), 0.0
+        pairs.learn(half, half, best[1].gain + best[1].excess)
+        used = {(half, half): best[1].used}
+        solved = (mu == 0) | (mu == 1) | (mu == 0.5)
         gain = np.where(mu == 0, self.q.base_rate, 0.0)  # E b at 0, and 0 at 1
-        tried, upper = np.zeros(len(pairs), dtype=bool), 0.0
-        best: tuple[float, BestReference, Score] | None = None
-        most, believed = np.full(len(pairs), np.inf), (weights * value[pairs]).sum(axis=1)
-        known: dict[int, FloatArray] = {}  # the values of the best reference for a threshold alone
-        last = mu[:0]  # those for the last pair of thresholds
+        gain[half] = (best[1].gain + best[1].excess) / 2
         while True:
-            bound = np.minimum((weights * np.maximum(alone[pairs], 0.0)).sum(axis=1), most - believed)
-            bound = np.where(tried, -1.0, bound)
-            k = int(np.argmax(bound))
-            if best is not None and bound[k] <= best[0] * (1 + _CLOSE):
-                return self._report(best, max(upper, float(bound[k])))
-            at, weight = pairs[k][weights[k] > 0], weights[k][weights[k] > 0]
-            rough = at[~solved[at]] if len(at) > 1 else at[:0]
-            if len(rough):
-                # What was best for the nearest threshold so far is nearly the best here.
-                near = min(known, key=lambda other: abs(mu[other] - mu[rough[0]]), default=None)
-                found = self.references.best(mu[rough[:1]], np.ones(1), known[near] if near is not None else mu[:0])
-                gain[rough[0]], solved[rough[0]] = found.gain + found.excess, True
-                known[int(rough[0])] = found.used
-                # The largest E(b − μ)⁺ is convex in μ: chords between known thresholds are above it.
-                alone = np.minimum(alone, np.interp(mu, mu[solved], gain[solved]) - value)
+            # The largest E(b − μ)⁺ is convex in μ: chords between known thresholds are above it.
+            alone = np.minimum(alone, np.interp(mu, mu[solved], gain[solved]))
+            bound, i, j = pairs.most_promising(alone)
+            if bound <= best[0] * (1 + _CLOSE):
+                return self._report(best, max(upper, best[0] + best[1].excess, bound))
+            rough = [k for k in (i, j) if not solved[k]]
+            if rough and pairs.by_itself(alone, i, j):
+                k = rough[0]
+                near = min(used, key=lambda other: abs(other[0] - k) + abs(other[1] - k))
+                single = self.references.best(mu[[k]], np.ones(1), used[near])
+                gain[k], solved[k], used[(k, k)] = single.gain + single.excess, True, single.used
                 continue
-            tried[k] = True
-            also = np.concatenate([last, *(known.get(int(place), last[:0]) for place in at)])
-            lost, found, score = self._lost((mu[at], weight), also)
-            upper, last = max(upper, lost + found.excess), found.used
-            # E u'(b) ≤ E u(b) + max (u' − u) for every other score u'
-            most = np.minimum(most, found.gain + found.excess + _beyond(mu[pairs], weights, k))
-            if best is None or lost > best[0]:
-                best = lost, found, score
+            near = min(used, key=lambda other: abs(other[0] - i) + abs(other[1] - j))
+            found = self._lost((mu[[i, j]], pairs.weights(i, j)), used[near])
+            used[(i, j)] = found[1].used
+            pairs.learn(i, j, found[1].gain + found[1].excess)
+            upper, best = max(upper, found[0] + found[1].excess), max(best, found, key=lambda one: one[0])
+
+    def _alone(self, mu: FloatArray) -> FloatArray:
+        """At least the largest E(b − μ)⁺, by (b − μ)⁺ ≤ (q − μ)⁺ + (b − q)⁺ and E(b − q)⁺ = (E|b − q| + E[b − q])/2."""
+        rise = (self.references.eps + self.q.base_rate - float(self.q.mass @ self.q.p)) / 2
+        return np.asarray(self.q.mass @ np.maximum(self.q.p[:, None] - mu, 0) + rise)
 
     @cached_property
     def _gaps(self) -> tuple[FloatArray, float]:
@@ -204,6 +198,77 @@ class _Search:
         return WorstReference(value, upper, found.predictor(), self.references.coupling(found), thresholds, weights)
 
 
+@final
+class _Pairs:
+    """What is known of Φ(μ, μ'), the largest E u(b) for the score with thresholds μ ≤ 1/2 ≤ μ', on a grid.
+
+    (b − μ)⁺ is convex in μ, and scores have mass 2 and mean 1/2.  So (μ' − μ)·Φ is convex in μ and in μ': between
+    known values chords are above it, and between rows of such bounds chords as well.
+    """
+
+    def __init__(self, mu: FloatArray, believed: FloatArray, half: int) -> None:
+        self.half, self.low, self.high = half, mu[: half + 1], mu[half:]
+        self.gap = self.high - self.low[:, None]
+        self.gap[-1, 0] = 1.0  # where 1/2 is the only threshold
+        self.left, self.right = 2 * (self.high - 0.5) / self.gap, 2 * (0.5 - self.low)[:, None] / self.gap
+        self.left[-1, 0] = 2.0
+        self.believed = self.left * believed[: half + 1, None] + self.right * believed[half:]
+        self.known, self.values = np.zeros(self.gap.shape, dtype=bool), np.zeros(self.gap.shape)
+
+    @classmethod
+    def of(cls, mu: FloatArray, believed: FloatArray) -> Self:
+        return cls(mu, believed, int(np.searchsorted(mu, 0.5)))
+
+    def weights(self, i: int, j: int) -> FloatArray:
+        """What is at stake at two thresholds."""
+        return np.array([self.left[i, j - self.half], self.right[i, j - self.half]])
+
+    def learn(self, i: int, j: int, value: float) -> None:
+        """Φ of two thresholds, or of 1/2 alone, which is the same with any other."""
+        at = (i, j - self.half)
+        for here in [(slice(-1, None), slice(None)), (slice(None), slice(0, 1))] if i == j else [at]:
+            self.known[here], self.values[here] = True, value
+
+    def by_itself(self, alone: FloatArray, i: int, j: int) -> bool:
+        """Whether the bound on two thresholds is what each gains alone."""
+        at = (i, j - self.half)
+        return bool(self._sums(alone)[at] <= self._upper(alone)[at])
+
+    def most_promising(self, alone: FloatArray) -> tuple[float, int, int]:
+        """The largest bound on what is not known, and where."""
+        bound = np.where(self.known, -1.0, self._upper(alone) - self.believed)
+        i, j = np.unravel_index(int(np.argmax(bound)), bound.shape)
+        return float(bound[i, j]), int(i), int(j) + self.half
+
+    def _sums(self, alone: FloatArray) -> FloatArray:
+        return np.asarray(self.left * alone[: self.half + 1, None] + self.right * alone[self.half :])
+
+    def _upper(self, alone: FloatArray) -> FloatArray:
+        """Bounds on Φ: what each threshold gains alone, and chords."""
+        sums = self._sums(alone)
+        stretched = np.where(self.known, self.values, sums) * self.gap
+        stretched[-1, 0] = 0.0
+        known = self.known.copy()
+        known[[0, -1]], known[:, [0, -1]] = True, True
+        by_rows = _chords(_chords_in_rows(stretched, known, self.high), known[:, 1:-1].any(axis=1), self.low)
+        by_columns = _chords(_chords_in_rows(stretched.T, known.T, self.low), known[1:-1].any(axis=0), self.high).T
+        return np.minimum(sums, np.minimum(by_rows, by_columns) / self.gap)
+
+
+def _chords_in_rows(values: FloatArray, known: NDArray[np.bool_], x: FloatArray) -> FloatArray:
+    """Each row, interpolated between what is known of it."""
+    return np.array([np.interp(x, x[some], row[some]) for row, some in zip(values, known, strict=True)])
+
+
+def _chords(rows: FloatArray, known: NDArray[np.bool_], x: FloatArray) -> FloatArray:
+    """All rows, interpolated between those that are known, if they are lower so."""
+    places = np.flatnonzero(known | (np.arange(len(x)) % (len(x) - 1) == 0))
+    right = np.searchsorted(places, np.arange(len(x))).clip(1)
+    first, last = places[right - 1], places[right]
+    share = ((x - x[first]) / (x[last] - x[first]))[:, None]
+    return np.minimum(rows, rows[first] * (1 - share) + rows[last] * share)
+
+
 def _scores(mu: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     """The extreme scores on given thresholds: two on either side of 1/2, or 1/2 alone (Theorem 1)."""
     low, high = np.flatnonzero(mu < 0.5), np.flatnonzero(mu > 0.5)
@@ -212,16 +277,6 @@ def _scores(mu: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
     weights = 2 * np.column_stack([mu[j] - 0.5, 0.5 - mu[i]]) / (mu[j] - mu[i])[:, None]
     pairs = np.concatenate([np.column_stack([i, j]), [[half, half]]])
     return pairs, np.concatenate([weights, [[2.0, 0.0]]])
-
-
-def _beyond(mu: FloatArray, weights: FloatArray, k: int) -> FloatArray:
-    """How far the payoff of each score exceeds that of score k at most: at a threshold of either, for u(0) and u(1) are
-    the same for all."""
-    own, other = mu[:, None, :], np.broadcast_to(mu[k], (len(mu), 1, 2))
-    places = np.concatenate([mu, np.broadcast_to(mu[k], mu.shape)], axis=1)[:, :, None]
-    ahead = (np.maximum(places - own, 0.0) * weights[:, None, :]).sum(axis=2)
-    behind = (np.maximum(places - other, 0.0) * weights[k]).sum(axis=2)
-    return np.asarray(np.maximum(ahead - behind, 0.0).max(axis=1))
 
 
 def _upper(reference: Predictor, mu: FloatArray) -> FloatArray:
