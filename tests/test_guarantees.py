@@ -220,20 +220,75 @@ def test_theorem_18_bounds_the_true_slope(scale: float, eps: float) -> None:
     assert noise.tv(0.0, eps) <= guarantees.total_variation(noise.privacy(), 0.0, eps).value + 1e-14
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1), st.floats(0.01, 1)), min_size=1, max_size=9))
-def test_theorem_23_the_distance_is_at_least_the_squared_bias(rows: list[tuple[float, float, float]]) -> None:
-    """DTC ≥ E d² − ¼·E|d|³ for a 1-Lipschitz bias d with values in [−p, 1 − p], built from left to right."""
+GENTLE = st.lists(st.tuples(st.floats(0, 1), st.floats(-1, 1), st.floats(0.01, 1)), min_size=1, max_size=9)
+
+
+def gentle_law(rows: list[tuple[float, float, float]]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Predictions, masses and a 1-Lipschitz bias with values in [−p, 1 − p], built from left to right."""
     p = np.unique(np.round([row[0] for row in rows], 3))
     steps, mass = np.array([row[1] for row in rows])[: len(p)], np.array([row[2] for row in rows])[: len(p)]
     d = np.empty(len(p))
     d[0] = np.clip(2 * steps[0], -p[0], 1 - p[0])
     for k in range(1, len(p)):  # the allowed range moves by at most the step, so clipping keeps the slope
         d[k] = np.clip(d[k - 1] + steps[k] * (p[k] - p[k - 1]), -p[k], 1 - p[k])
-    mass = mass / mass.sum()
+    return p, mass / mass.sum(), d
+
+
+@theorem
+@given(GENTLE)
+def test_theorem_23_the_distance_is_at_least_the_squared_ece(rows: list[tuple[float, float, float]]) -> None:
+    p, mass, d = gentle_law(rows)
     law = Predictor(p, mass, mass * np.clip(p + d, 0, 1))
     assert guarantees.bias_is_lipschitz(law).holds
-    assert tc.dtc(law) >= mass @ (d**2 - np.abs(d) ** 3 / 4) - 1e-9
-    assert tc.ece(law) <= guarantees.lipschitz_ece(tc.dtc(law)).value + 1e-9
+    assert tc.dtc(law) >= tc.ece(law) ** 2 - 1e-9
+    assert tc.ece(law) <= guarantees.lipschitz_ece(tc.dtc(law)).value + 1e-7
+
+
+def steepest_safe_function(b: FloatArray, p: float, x: float, v: float) -> FloatArray:
+    """The φ of Theorem 23: v at p, falling on either side so that (1 − b)φ and b·φ have slopes of at most 1."""
+    left = np.minimum(v, np.maximum(b - (p - x), -max(p - x, 0) / 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if v < 2 * p - 1:
+            right = p * (1 + v) / b - 1
+        else:
+            beta = 1 - sqrt((1 - p) * (1 - v) / 2)
+            right = np.where(b <= beta, 1 - (1 - p) * (1 - v) / (1 - b), 2 * beta**2 / b - 1)
+    return np.where(b <= p, left, right)
+
+
+@theorem
+@given(GENTLE, st.floats(0.01, 0.99))
+def test_theorem_23_its_certificate(rows: list[tuple[float, float, float]], level: float) -> None:
+    """s is safe, and d·s ≥ 2λ|d| − λ² at all predictions: for every λ, so also for λ = ECE."""
+    p, _, d = gentle_law(rows)
+    b = np.union1d(np.linspace(0, 1, 401), p)
+    s = np.full(len(b), -1.0)
+    for place, x in zip(p[d > 0], d[d > 0], strict=True):
+        v = 2 * level - level**2 / x
+        if v > -1:
+            s = np.maximum(s, steepest_safe_function(b, place, x, v))
+    for product in ((1 - b) * s, b * s):
+        assert (np.abs(np.diff(product)) <= np.diff(b) + 1e-9).all()
+    assert (d * s[np.searchsorted(b, p)] >= 2 * level * np.abs(d) - level**2 - 1e-9).all()
+
+
+@theorem
+@given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.floats(0.001, 0.999))
+def test_theorem_23_two_predictions(start: float, up: float, down: float, level: float) -> None:
+    """The three cases of the proof: bias x at p, −z at q = p + x + z, as near as a slope of 1 allows."""
+    x, z = up * (1 - start), down * (1 - start) * (1 - up)
+    assume(x > 1e-6 and z > 1e-6)
+    v, end = 2 * level - level**2 / x, start + x + z
+    assume(v > -1 and end < 1)
+    found = float(steepest_safe_function(np.array([end]), start, x, v)[0])
+    assert found <= -2 * level + level**2 / z + 1e-9
+
+
+def test_theorem_23_is_sharp() -> None:
+    """Predictions 0 and 1, each true half of the time; and one that is always wrong."""
+    for law in (Predictor([0.0, 1.0], [0.5, 0.5], [0.25, 0.25]), Predictor([1.0], [1.0], [0.0])):
+        assert guarantees.bias_is_lipschitz(law).holds
+        assert tc.ece(law) ** 2 == pytest.approx(tc.dtc(law), abs=1e-12)
 
 
 @given(predictors())

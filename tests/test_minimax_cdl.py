@@ -218,6 +218,35 @@ def test_theorem_46_saves_where_rounds_are_many() -> None:
     assert "Theorem 19" in guarantees.online_cdl(noise, 0.01, 10**5).source
 
 
+def test_theorem_46_saves_at_the_best_width() -> None:
+    """√(2m/T) is replaced by terms of lower order where the noise is as wide as is best for eps, too."""
+    for family, eps, horizon, share in (
+        (UniformNoise, 1e-4, 10**8, 0.62),
+        (UniformNoise, 1e-6, 10**9, 0.47),
+        (ClampedGaussian, 1e-6, 10**9, 0.60),
+        (ClampedLaplace, 1e-6, 10**9, 0.66),
+    ):
+        noise = family.for_distance(eps, "cdl")
+        found = guarantees.online_cdl(noise, eps, horizon, cells=2000, end="middle")
+        cells = found.value - noise.decision_displacement() - noise.cdl_shift(eps)
+        assert "Theorem 46" in found.source
+        assert cells <= share * (1 / 2000 + sqrt(4000 / horizon))
+
+
+@given(
+    st.sampled_from([UniformNoise, ClampedLaplace, ClampedGaussian]),
+    st.floats(1e-3, 0.3),
+    st.floats(0, 1),
+    st.sampled_from([0.0, 1e-4, 1e-2, 0.05]),
+)
+def test_theorem_46_the_reach_of_noise(family: Callable[[float], Noise], scale: float, q: float, share: float) -> None:
+    noise = family(scale)
+    reach = noise.reach(share)
+    beyond = float(noise.cdf(q - reach - 1e-12, q)) if q > reach + 1e-12 else 0.0
+    beyond += 1 - float(noise.cdf(q + reach + 1e-12, q)) if q + reach + 1e-12 < 1 else 0.0
+    assert beyond <= share + 1e-12
+
+
 @pytest.mark.slow
 def test_theorem_46_holds_in_games() -> None:
     """Rounds of a calibrated predictor near 1/2: the mean CDL over seeds is below the bound."""

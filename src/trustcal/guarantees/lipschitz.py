@@ -1,7 +1,7 @@
 """The discussion's question: when is a small distance to calibration enough, without post-processing?
 
 If the bias p_hat − p is a 1-Lipschitz function of the prediction, that is, if nearby predictions are wrong by nearly
-the same amount, ECE² − ECE³/4 ≤ DTC: hardly more than √DTC, less than any noise guarantees.
+the same amount, ECE ≤ √DTC: less than any noise guarantees.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LipschitzVerdict:
     def __str__(self) -> str:
         a, b = self.between
         if self.holds:
-            return "The bias is 1-Lipschitz: ECE ≤ √(4/3·DTC) as it stands, and no post-processing is needed."
+            return "The bias is 1-Lipschitz: ECE ≤ √DTC as it stands, and no post-processing is needed."
         return (
             f"The bias changes {self.steepest:.3g} times as fast as the prediction between {a:.6g} and {b:.6g}: a "
             "small distance to calibration alone does not make these predictions safe; post-process them."
@@ -46,9 +46,7 @@ class LipschitzVerdict:
 
 
 def lipschitz_ece(dtc: float) -> Bound:
-    """The discussion's case: ECE² − ECE³/4 ≤ DTC where the bias is 1-Lipschitz, so ECE ≤ √(4/3·DTC).
-
-    For small distances that is √DTC + DTC/8 + …, and no constant below 1 can stand before √DTC.
+    """The discussion's case: ECE ≤ √DTC where the bias is 1-Lipschitz.  No constant below 1 can stand before √DTC.
 
     Parameters
     ----------
@@ -59,14 +57,10 @@ def lipschitz_ece(dtc: float) -> Bound:
     -------
     Bound
 
-    >>> print(lipschitz_ece(0.00975))
+    >>> print(lipschitz_ece(0.01))
     ECE ≤ 0.1 (Theorem 23, for 1-Lipschitz bias)
     """
-    distance = checked_fraction("dtc", dtc)
-    value = sqrt(distance)
-    for _ in range(40):  # the fixed point is the largest ECE; each step divides what is left by 4 or more
-        value = min(sqrt(distance / (1 - value / 4)), 1.0)
-    return Bound("ECE", value, "Theorem 23, for 1-Lipschitz bias", True)
+    return Bound("ECE", sqrt(checked_fraction("dtc", dtc)), "Theorem 23, for 1-Lipschitz bias", True)
 
 
 def lipschitz_ece_smcal(smcal: float) -> Bound:
@@ -101,7 +95,7 @@ def bias_is_lipschitz(q: Predictor) -> LipschitzVerdict:
     LipschitzVerdict
 
     >>> print(bias_is_lipschitz(Predictor([0.2, 0.5, 0.8], [0.25, 0.5, 0.25], [0.075, 0.25, 0.175])))
-    The bias is 1-Lipschitz: ECE ≤ √(4/3·DTC) as it stands, and no post-processing is needed.
+    The bias is 1-Lipschitz: ECE ≤ √DTC as it stands, and no post-processing is needed.
     >>> bias_is_lipschitz(Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])).holds
     False
 

@@ -15,8 +15,9 @@ from trustcal.guarantees.bound import Bound
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
 
-_SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5)
-"""The c of Theorem 46 that are tried."""
+_DRIFTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
+_BEYOND = (0.0, 1e-4, 1e-3, 1e-2, 0.05)
+"""The c and the τ of Theorem 46 that are tried."""
 
 
 def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
@@ -58,9 +59,9 @@ def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
 def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
     """Expected CDL after T rounds, correcting Corollary 4.2: K + 2·L·eps + 2/m + √(2m/T).
 
-    For Laplace and Gaussian noise, clamped, less than 2·L·eps (`noise.cdl_shift`, Theorem 44).  For uniform noise and
-    many rounds √(2m/T) is replaced by a term of the order √(width·m/T), since only cells near a threshold can be on its
-    wrong side by chance (Theorem 46).
+    For Laplace and Gaussian noise, clamped, less than 2·L·eps (`noise.cdl_shift`, Theorem 44).  For many rounds √(2m/T)
+    is replaced by a term of the order √(width·m/T), since only cells near a threshold can be on its wrong side by chance
+    (Theorem 46).
     With middles 1/m in place of 2/m; for random rounding K + 2·L·eps + √((N + 1)/T).  For truncated noise, whose K is
     not proved, 2·E|X| stands for K, or 2s/e for Laplace noise of scale s.
 
@@ -76,12 +77,12 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
 
     >>> from trustcal.noise import UniformNoise
     >>> print(online_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001, 10**6))
-    CDL ≤ 0.0435166 (Theorem 46, correcting Corollary 4.2)
+    CDL ≤ 0.0409316 (Theorem 46, correcting Corollary 4.2)
     """
     moved, variance = _discretisation(noise, checked_count("horizon", horizon), cells, end)
     fixed, shift = noise.proved_decision_displacement() + 2 * moved, noise.cdl_shift(checked_eps(eps))
     value = fixed + shift + sqrt(2 * variance)
-    local = min((fixed + (1 + c) * shift + _near(noise, c, moved, variance, horizon) for c in _SHARES), default=inf)
+    local = fixed + min(_near(noise, eps, c, share, moved, variance, horizon) for c in _DRIFTS for share in _BEYOND)
     return Bound("CDL", min(value, local), f"Theorem {19 if value <= local else 46}, correcting Corollary 4.2", True)
 
 
@@ -137,12 +138,16 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     return Bound("CDL", value, "Corollary 4.2, false as stated", False)
 
 
-def _near(noise: Noise, c: float, moved: float, variance: float, horizon: int) -> float:
-    """What chance costs in CDL, if cells farther than r from a threshold pay c times their distance (Theorem 46)."""
-    if noise.grid_size() is not None or noise.reach() >= 1:
+def _near(noise: Noise, eps: float, c: float, share: float, moved: float, variance: float, horizon: int) -> float:
+    """What moving predictions by eps and chance cost in CDL, if cells farther than r from a threshold pay c·r for each
+    row (Theorem 46).  `share` of the noise may be beyond its reach."""
+    reach = noise.reach(share)
+    if noise.grid_size() is not None or reach >= 1:
         return inf
-    r, cells = (noise.reach() + moved) / (1 - c), variance * horizon
-    return 2 * sqrt((2 * r * cells + 2) / horizon) + 1.06 * variance / (c * min(r, 0.7))
+    r, cells = (reach + moved) / (1 - c), variance * horizon
+    drift = min(c * r, 0.7)
+    chance = 2 * sqrt((2 * r * cells + 2) / horizon) + 1.06 * variance / drift
+    return 2 * (1 + drift) * noise.proved_tv_slope() * eps + 2 * drift * share + chance
 
 
 def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> tuple[float, float]:

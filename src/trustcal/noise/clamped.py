@@ -34,6 +34,10 @@ class ClampedNoise(Noise):
         x = min(self._tipping_point(), 0.5)
         return 2 * x * float(self._tail(np.asarray(x)))
 
+    def reach(self, share: float = 0.0) -> float:
+        """Beyond this |Y| has the given share; clamping moves no draw farther away."""
+        return min(float(self._line_quantile(np.float64(1 - share / 2))), 1.0)
+
     def privacy(self, delta: float = 0.0) -> float:
         """The least γ; at δ = 0 the hazard rate of Y at 1, reached by the atom at 0 as q and q' approach 1."""
         return best_gamma(self, delta, pure=self._hazard_at_1(), log_cdf=lambda x, q: self._log_tail(q - x))

@@ -168,8 +168,8 @@ class Noise(ABC):
         """
         return 2 * self.proved_tv_slope() * eps
 
-    def reach(self) -> float:
-        """The farthest that it moves a prediction; 1 unless it is known to be less."""
+    def reach(self, share: float = 0.0) -> float:  # noqa: ARG002 - by those that know more
+        """How far it moves a prediction, but for a share of at most this of the draws; 1 unless known to be less."""
         return 1.0
 
     @abstractmethod

@@ -50,7 +50,7 @@ class UniformNoise(ClampedNoise):
         """1/(2·width)."""
         return 0.5 / self.width
 
-    def reach(self) -> float:
+    def reach(self, share: float = 0.0) -> float:  # noqa: ARG002 - it is the same for all
         """The width."""
         return min(self.width, 1.0)
 

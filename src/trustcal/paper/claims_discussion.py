@@ -30,7 +30,7 @@ def lipschitz_bias(rng: np.random.Generator) -> Claim:
         "Discussion",
         "where the bias is 1-Lipschitz, ECE ≤ O(√DTC)",
         worst <= 1 + ROUNDING,
-        "ECE ≤ √smCal, and ECE² − ECE³/4 ≤ DTC, so ECE ≤ √(4/3·DTC): no post-processing is needed",
+        "ECE ≤ √smCal and ECE ≤ √DTC, and no smaller constant will do: no post-processing is needed",
         worst <= 1 + ROUNDING,
         f"200 random predictors with gentle bias: ECE up to {worst:.3f} of that",
         sharper=True,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 _EXACT = 1e-5
-"""b are added until those that were not tried can gain no more than this, in units of √eps."""
+"""Next to nothing, in units of √eps."""
 _STRETCH = 1e-8
 """eps is stretched by this share: where it equals the distance to calibration, the solver needs room to turn."""
 _MOST_TRIED = 200
@@ -86,11 +86,15 @@ class References:
         start = np.unique(np.concatenate([[0.0, 1.0], q.p, nearest.nearest.p]))
         return cls(p[mass > 0], y[mass > 0], mass[mass > 0], max(eps, nearest.upper), start)
 
-    def best(self, mu: FloatArray, weights: FloatArray, also: FloatArray) -> BestReference:
-        """The best for a score, given by thresholds and what is at stake at each; b in `also` are tried at once."""
+    def best(self, mu: FloatArray, weights: FloatArray, also: FloatArray, enough: float = 0.0) -> BestReference:
+        """The best for a score, given by thresholds and what is at stake at each; b in `also` are tried at once.
+
+        It ends when b that were not tried can gain no more than `enough`, or next to nothing.
+        """
+        enough = max(enough, _EXACT * sqrt(self.eps))
         b, before = np.unique(np.concatenate([self.start, mu, also])), payoff(self.p, mu, weights)
         best: BestReference | None = None
-        while best is None or best.excess > _EXACT * sqrt(self.eps):
+        while best is None or best.excess > enough:
             found = self._solve(b, mu, weights)
             if not found.success or len(b) > _MOST_TRIED:
                 if best is None:

@@ -34,6 +34,8 @@ _LEVELS = np.concatenate([np.arange(9) / 8, *(np.array([tail, 1 - tail]) for tai
 _MOST_THRESHOLDS = 128
 _CLOSE = 2e-3
 """The search over scores ends when what is left can gain at most this share more."""
+_ROUGH = _CLOSE / 10
+"""And what a reference that was not tried may gain more while it goes on."""
 _POLISH = 65
 """At the end each threshold is moved among this many places between its neighbours."""
 
@@ -127,11 +129,12 @@ class _Search:
             if rough and pairs.by_itself(alone, i, j):
                 k = rough[0]
                 near = min(used, key=lambda other: abs(other[0] - k) + abs(other[1] - k))
-                single = self.references.best(mu[[k]], np.ones(1), used[near])
+                single = self.references.best(mu[[k]], np.ones(1), used[near], _ROUGH * best[0])
                 gain[k], solved[k], used[(k, k)] = single.gain + single.excess, True, single.used
                 continue
             near = min(used, key=lambda other: abs(other[0] - i) + abs(other[1] - j))
-            found = self._lost((mu[[i, j]], pairs.weights(i, j)), used[near])
+            also = np.concatenate([used[near], *(used[k, k] for k in (i, j) if (k, k) in used)])
+            found = self._lost((mu[[i, j]], pairs.weights(i, j)), also, _ROUGH * best[0])
             used[(i, j)] = found[1].used
             pairs.learn(i, j, found[1].gain + found[1].excess)
             upper, best = max(upper, found[0] + found[1].excess), max(best, found, key=lambda one: one[0])
@@ -170,10 +173,10 @@ class _Search:
         above = (stake * (1 - self.noise.cdf(mu[:, None], self.q.p))).sum(axis=1)
         return np.asarray(above + np.minimum((stake * on).sum(axis=1), 0.0))
 
-    def _lost(self, score: Score, also: FloatArray) -> tuple[float, BestReference, Score]:
-        """What the decision maker with this score loses to the best reference for it."""
+    def _lost(self, score: Score, also: FloatArray, enough: float = 0.0) -> tuple[float, BestReference, Score]:
+        """What the decision maker with this score loses to the best reference for it, or one almost as good."""
         mu, weights = score
-        found = self.references.best(mu, weights, also)
+        found = self.references.best(mu, weights, also, enough)
         return found.gain - float(weights @ self._believed(mu)), found, score
 
     def _polished(self, reference: Predictor, score: Score) -> Score:
@@ -190,9 +193,9 @@ class _Search:
         return places[pairs[k][used]], weights[k][used]
 
     def _report(self, best: tuple[float, BestReference, Score], upper: float) -> WorstReference:
-        best = max(
-            best, self._lost(self._polished(best[1].predictor(), best[2]), best[1].used), key=lambda found: found[0]
-        )
+        best = self._lost(best[2], best[1].used)
+        polished = self._lost(self._polished(best[1].predictor(), best[2]), best[1].used)
+        best = max(best, polished, key=lambda found: found[0])
         value, found, (thresholds, weights) = best
         upper = max(upper + 2 * self._gaps[1], value)
         return WorstReference(value, upper, found.predictor(), self.references.coupling(found), thresholds, weights)
