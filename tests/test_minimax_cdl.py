@@ -8,13 +8,15 @@ from math import e, exp, pi, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import binom
 
 import trustcal as tc
+from tests.strategies import examples
 from trustcal import guarantees
+from trustcal.kernels import IntArray
 from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, UniformNoise
 from trustcal.noise.mechanism import FloatArray
 from trustcal.paper.instance import coupled
@@ -178,13 +180,112 @@ def test_theorem_44_is_tight_for_laplace_noise() -> None:
 # --- Theorem 45
 
 
-@given(st.sampled_from([UniformNoise, ClampedLaplace, ClampedGaussian]), st.floats(1e-4, 0.1), st.floats(1e-8, 1e-3))
-def test_theorem_45_no_additive_noise_does_better(family: Callable[[float], Noise], scale: float, eps: float) -> None:
-    noise = family(scale)
-    half, shift = noise.decision_displacement() / 2, noise.tv_slope() * eps
-    assert half * noise.tv_slope() >= (1 - 1e-9) / 16
-    assert max(2 * half + shift, half + 2 * shift) >= 0.75 * sqrt(eps) * (1 - 1e-9)
-    assert guarantees.batch_cdl(noise, eps).value >= 0.75 * sqrt(eps) * (1 - 1e-9)
+ROOT = 2.0**-20  # √eps
+STEP = ROOT / 64  # δ: all predictions and answers are multiples of it, and these are exact in floating point
+NEAR, FAR = 20 * 64, 2**20  # η in steps: for one threshold at 1/2, and for two, at 2^−6 and 1 − 2^−6
+HALF, ONE = 2**25, 2**26  # 1/2 and 1 in steps
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Additive noise on multiples of the step, with at least half of its mass on [0, ∞) (else it is mirrored)."""
+
+    offset: IntArray
+    share: FloatArray
+
+    @classmethod
+    def of(cls, density: FloatArray) -> Lattice:
+        """Values of a density at −16√eps, …, 16√eps."""
+        offset, share = np.arange(len(density)) - len(density) // 2, density / density.sum()
+        return cls(offset, share) if share[offset >= 0].sum() >= 0.5 else cls(offset, share[::-1])
+
+    def cdl(self, rows: list[tuple[int, int, float]]) -> float:
+        """The exact CDL after this noise of rows (prediction in steps, outcome, mass)."""
+        at = np.concatenate([place + self.offset for place, _, _ in rows])
+        mass = np.concatenate([mass * self.share for _, _, mass in rows])
+        ones = np.concatenate([y * mass * self.share for _, y, mass in rows])
+        value, which = np.unique(at[mass > 0], return_inverse=True)
+        law = [np.bincount(which, part[mass > 0]) for part in (mass, ones)]
+        return tc.cdl(tc.Predictor(value * STEP, *law))
+
+    def beyond(self, steps: int) -> float:
+        return float(self.share[self.offset >= steps].sum())
+
+    def steepest(self) -> tuple[int, float]:
+        """Where in [0, 4√eps] one step has the largest mass, and L."""
+        some = (self.offset >= 0) & (self.offset <= 4 * 64)
+        place = int(np.argmax(np.where(some, self.share, -1.0)))
+        return int(self.offset[place]), float(self.share[place]) / STEP
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """One of the two predictors of Theorem 45: its rows, and the loss that the proof names."""
+
+    rows: list[tuple[int, int, float]]
+    proved: float
+    distance: float
+
+
+def adversaries(noise: Lattice) -> list[Adversary]:
+    """Most rows calibrated x below a threshold; of the few, calibrated at z, the ones are moved a step to the left."""
+    eps, (steep, slope) = ROOT**2, noise.steepest()
+    x = max(1, round(1 / max(4 * slope, 1 / (4 * ROOT)) / STEP))  # at most 4√eps
+    k = x * STEP * noise.beyond(x)
+    found = []
+    for threshold, end in ((HALF, HALF - NEAR), (ONE - FAR, FAR)):  # where most act, and where the half-line ends
+        z = end - steep
+        few = eps / (z * STEP * STEP)
+        most = (threshold - x) * STEP
+        rows = [(threshold - x, 0, (1 - few) * (1 - most)), (threshold - x, 1, (1 - few) * most)]
+        rows += [(z, 0, few * (1 - z * STEP)), (z - 1, 1, few * z * STEP)]
+        if threshold == HALF:
+            proved = (1 - few) * 2 * k + slope * eps - 2 * few * (0.5 - z * STEP)
+        else:
+            proved = (1 - few) * k + 2 * slope * eps * (1 - end * STEP) - few * (end - z) * STEP
+        found.append(Adversary(rows, proved, few * z * STEP * STEP))
+    return found
+
+
+PLACES = (np.arange(-16 * 64, 16 * 64 + 1)) / 64  # in units of √eps
+
+
+@st.composite
+def shapes(draw: st.DrawFn) -> FloatArray:
+    """One to four triangles or boxes, anywhere within 8√eps of 0."""
+    total = np.zeros(len(PLACES))
+    for _ in range(draw(st.integers(1, 4))):
+        middle, width = draw(st.floats(-6, 6)), draw(st.floats(0.1, 8))
+        part = np.maximum(1 - np.abs(PLACES - middle) / width, 0.0)
+        total += draw(st.floats(0.05, 1)) * (part if draw(st.booleans()) else (part > 0.0) / 2)
+    return total * (np.abs(PLACES) <= 8)
+
+
+@examples(200)
+@given(shapes())
+def test_theorem_45_no_additive_noise_does_better(density: FloatArray) -> None:
+    """The CDL of the proof's predictors, computed, is what the proof says, and the larger one at least 0.75·√eps.
+
+    Explicitly: (3/2)(k + L·eps) ≥ (3/4)√eps less the terms of `proved` with a minus, which are below 4 % here.
+    """
+    assume(density.sum() > 0)
+    noise = Lattice.of(density)
+    losses = []
+    for adversary in adversaries(noise):
+        assert adversary.distance == pytest.approx(ROOT**2, rel=1e-9)
+        losses.append(noise.cdl(adversary.rows))
+        assert losses[-1] >= adversary.proved - 1e-12
+    assert max(losses) >= 0.75 * ROOT * 0.96
+
+
+def test_theorem_45_the_test_can_fail() -> None:
+    """With the plateau the proof's predictors lose less than 0.77·√eps: a larger constant would be noticed."""
+    for density in (plateau(PLACES), bell(PLACES / 1.55), laplace(PLACES / sqrt(e)), (np.abs(PLACES) <= 2) / 4):
+        noise = Lattice.of(density)
+        loss = max(noise.cdl(adversary.rows) for adversary in adversaries(noise))
+        assert 0.75 * 0.96 * ROOT <= loss <= 1.01 * ROOT
+    noise = Lattice.of(plateau(PLACES))
+    assert max(noise.cdl(adversary.rows) for adversary in adversaries(noise)) <= 0.77 * ROOT
 
 
 @pytest.mark.slow
