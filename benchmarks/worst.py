@@ -63,7 +63,9 @@ def main() -> None:
     widths = [width(random) for _ in range(cases)]
     Console().print(f"{cases} cases: relative width at most {max(widths):.1%}, median {np.median(widths):.2%}")
     spent = [cpu_seconds(random) for _ in range(4 * cases)]
-    Console().print(f"{4 * cases} cases of eight values: at most {max(spent):.2f} s of CPU, median {np.median(spent):.2f}")
+    Console().print(
+        f"{4 * cases} cases of eight values: at most {max(spent):.2f} s of CPU, median {np.median(spent):.2f}"
+    )
 
 
 if __name__ == "__main__":

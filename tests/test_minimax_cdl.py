@@ -278,6 +278,15 @@ def test_theorem_45_no_additive_noise_does_better(density: FloatArray) -> None:
     assert max(losses) >= 0.75 * ROOT * 0.96
 
 
+def test_theorem_45_its_error_terms() -> None:
+    """What (i) and (ii) leave out is at most 7·eps^(9/16), for eps ≤ 2^−16."""
+    eps = 2.0 ** -np.arange(16, 200)
+    one = 10 * eps ** (5 / 8) + 3 * eps ** (7 / 8) + 4 * eps ** (3 / 4)
+    two = 7 / 4 * eps ** (9 / 16) + 5.9 * eps ** (5 / 8) + 16 * eps ** (3 / 4) + 1.5 * eps ** (9 / 8)
+    assert ((one + two) / 2 <= 6.2 * eps ** (9 / 16)).all()
+    assert ((one + two) / 2 + 3 / 8 * eps ** (5 / 8) <= 7 * eps ** (9 / 16)).all()
+
+
 def test_theorem_45_the_test_can_fail() -> None:
     """With the plateau the proof's predictors lose less than 0.77·√eps: a larger constant would be noticed."""
     for density in (plateau(PLACES), bell(PLACES / 1.55), laplace(PLACES / sqrt(e)), (np.abs(PLACES) <= 2) / 4):

@@ -25,7 +25,7 @@ _NODES = 12
 _DEGREE = 10
 _MOST_CELLS = 1 << 20
 _FEW = 16
-"""With fewer values than this within reach, on average, pairs of a place and a value are cheaper than blocks of them."""
+"""With fewer values than this within reach, on average, pairs of a place and a value are cheaper than blocks."""
 _MOST_PAIRS = 1 << 20
 
 
@@ -197,7 +197,7 @@ def _nodes(p: FloatArray, scale: float) -> FloatArray:
     nodes = np.unique(np.concatenate([[0.0, 1.0], nodes[(nodes > 0) & (nodes < 1)]]))
     first, stop = np.searchsorted(p, nodes + np.array([[-reach], [reach]]))
     dull = (stop - first <= 1)[:-1] & (first[:-1] == first[1:]) & (stop[:-1] == stop[1:])  # the gap after each node
-    return nodes[np.concatenate([[True], ~(dull[:-1] & dull[1:]), [True]])]
+    return np.asarray(nodes[np.concatenate([[True], ~(dull[:-1] & dull[1:]), [True]])])
 
 
 def _blocks(x: FloatArray, length: float) -> Iterator[slice]:

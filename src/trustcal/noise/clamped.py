@@ -36,7 +36,7 @@ class ClampedNoise(Noise):
 
     def reach(self, share: float = 0.0) -> float:
         """Beyond this |Y| has the given share; clamping moves no draw farther away."""
-        return min(float(self._line_quantile(np.float64(1 - share / 2))), 1.0)
+        return min(float(self._line_quantile(np.asarray(1 - share / 2))), 1.0)
 
     def privacy(self, delta: float = 0.0) -> float:
         """The least γ; at δ = 0 the hazard rate of Y at 1, reached by the atom at 0 as q and q' approach 1."""

@@ -64,7 +64,7 @@ class Density(ABC):
             piece = np.repeat(some, count)
             which = sorted_mu[np.arange(len(piece)) + np.repeat(begin - (np.cumsum(count) - count), count)]
             found += np.bincount(which, self.partly(piece, mu[which]), minlength=len(mu))
-        return found
+        return np.asarray(found)
 
     def away(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """How far the nearest prediction lies from each interval; 0 if inside."""
