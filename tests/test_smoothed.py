@@ -32,6 +32,7 @@ from trustcal.noise import (
     gaussian,
 )
 from trustcal.noise.bells import Bells
+from trustcal.noise.density import Density
 from trustcal.paper import batch_hardest
 from trustcal.predictor import Predictor
 from trustcal.smoothing import SmoothedPredictor, smooth
@@ -303,3 +304,57 @@ def test_gaussian_pieces_are_integrated(q: Predictor, scale: float, mu: float) -
         gain = np.maximum(v - mu * w, 0.0)
         area = float(((gain[1:] + gain[:-1]) / 2 * np.diff(x)).sum())
         assert value == pytest.approx(area, rel=1e-4, abs=1e-12)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 30), st.booleans(), st.floats(0.1, 1)), min_size=1, max_size=8),
+    st.sampled_from([1e-3, 1e-5, 1e-7]),
+)
+def test_coarse_nodes_are_as_good_as_fine_ones(rows: list[tuple[float, bool, float]], scale: float) -> None:
+    """Values some scales apart: where only one is near, the grid of an eighth of the scale may be left out."""
+    p = 0.45 + scale * np.cumsum([gap for gap, _, _ in rows])
+    mass = np.array([mass for _, _, mass in rows])
+    weights = np.stack([mass, mass * [y for _, y, _ in rows]]) / mass.sum()
+    coarse = ClampedGaussian(scale).density_after(p, weights)
+    with pytest.MonkeyPatch.context() as patch:
+        fine = np.arange(p[0] - 12 * scale, p[-1] + 12 * scale, scale / 8)
+        patch.setattr(bells, "_nodes", lambda *_: np.concatenate([[0.0], fine, [1.0]]))
+        whole = ClampedGaussian(scale).density_after(p, weights)
+    mu = np.concatenate([np.linspace(0, 1, 21), p, p + scale])
+    np.testing.assert_allclose(coarse.regret(mu), whole.regret(mu), rtol=0, atol=3e-13)
+    assert coarse.absolute_bias() == pytest.approx(whole.absolute_bias(), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [ClampedLaplace, TruncatedLaplace, ClampedGaussian, TruncatedGaussian])
+@pytest.mark.parametrize("scale", [1e-2, 1e-4, 1e-6])
+def test_the_convex_part_is_asked_for_rarely(kind: type[Noise], scale: float) -> None:
+    """It costs a root in every gap between rows; the thresholds themselves are many."""
+    rng = np.random.default_rng(3)
+    p = rng.random(400)
+    q = Predictor.from_samples(rng.random(400) < p**2, p)
+    asked, gain = [], Density.gain
+
+    def counted(density: Density, mu: FloatArray) -> FloatArray:
+        asked.append(len(mu))
+        return gain(density, mu)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Density, "gain", counted)
+        smoothed = SmoothedPredictor(q, kind(scale))  # type: ignore[call-arg]
+        found, (low, high) = smoothed.cdl(), smoothed.cdl_thresholds
+    assert sum(asked) <= 200
+    mu = np.union1d(np.linspace(0, 1, 2001), np.concatenate([q.p, q.p - scale, q.p + scale]).clip(0, 1))
+    r = smoothed.profile(mu)
+    assert 2 * cav_at_half(mu, r) <= found + 1e-12
+    at_low, at_high = smoothed.profile([low, high])
+    share = (high - 0.5) / (high - low) if high > low else 1.0
+    assert 2 * (share * at_low + (1 - share) * at_high) == pytest.approx(found, abs=1e-12)
+
+
+def cav_at_half(x: FloatArray, y: FloatArray) -> float:
+    """The highest chord over 1/2, by all pairs."""
+    left, right = x <= 0.5, x >= 0.5
+    a, b = x[left][:, None], x[right]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chords = ((b - 0.5) * y[left][:, None] + (0.5 - a) * y[right]) / (b - a)
+    return float(np.nanmax(chords))
