@@ -186,14 +186,16 @@ def _nodes(p: FloatArray, scale: float) -> FloatArray:
 
     There p_hat is that value's own, up to bells that have 2Φ(−8.5) < 2e-17 of their mass there.
     """
-    step, reach = scale / 8, 8.5 * scale
-    if len(p) * 137 < 1 / step:
-        crowded = np.diff(p) <= 2 * reach
-        alone = ~(np.append(crowded, False) | np.append(False, crowded))
-        fine = p[~alone, None] + step * np.arange(-68, 69)
-        nodes = np.concatenate([p[alone] - reach, p[alone] + reach, fine.ravel()])
-    else:
-        nodes = np.linspace(0, 1, max(16, ceil(1 / step)) + 1)
+    step, reach = min(scale / 8, 1 / 16), 8.5 * scale
+    crowded = np.diff(p) <= 2 * reach
+    alone = ~(np.append(crowded, False) | np.append(False, crowded))
+    # Multiples of the step within reach of some value: each value adds those beyond the reach of the one before it.
+    near = np.clip(p[~alone, None] + np.array([-reach, reach]), 0.0, 1.0) / step
+    first, last = np.floor(near[:, 0]).astype(np.int64), np.ceil(near[:, 1]).astype(np.int64)
+    first[1:] = np.maximum(first[1:], last[:-1] + 1)
+    count = np.maximum(last - first + 1, 0)
+    fine = step * (np.arange(count.sum()) + np.repeat(first - (np.cumsum(count) - count), count))
+    nodes = np.concatenate([p[alone] - reach, p[alone] + reach, fine])
     nodes = np.unique(np.concatenate([[0.0, 1.0], nodes[(nodes > 0) & (nodes < 1)]]))
     first, stop = np.searchsorted(p, nodes + np.array([[-reach], [reach]]))
     dull = (stop - first <= 1)[:-1] & (first[:-1] == first[1:]) & (stop[:-1] == stop[1:])  # the gap after each node
