@@ -195,6 +195,23 @@ def test_an_interrupt_at_the_very_end_is_caught(monkeypatch: pytest.MonkeyPatch)
     assert main(["bound", "0.1"]) == 128 + signal.SIGTERM
 
 
+def test_the_program_ends_with_its_status_and_with_what_it_has_to_do_at_exit() -> None:
+    script = """
+import atexit, sys
+from trustcal import cli
+def command(options):
+    sys.stdout.write("printed")
+    sys.stderr.write("said")
+    return 1
+cli.bound._bound = command
+sys.argv[1:] = ["bound", "0.1"]
+atexit.register(lambda: sys.stdout.write(", done"))
+cli.run()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "printed, done", "said")
+
+
 # --- watch: no row lost, none counted twice
 
 

@@ -1,7 +1,5 @@
 """python -m trustcal"""
 
-import sys
+from trustcal.cli import run
 
-from trustcal.cli import main
-
-sys.exit(main())
+run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import signal
@@ -14,11 +15,19 @@ from typing import NoReturn
 
 from trustcal.cli import arena, audit, bound, claims, compare, demo, fix, hard, watch
 from trustcal.cli.compiling import compiling_announced
-from trustcal.cli.endings import discard, ended_by_signals, forgiving_errors
+from trustcal.cli.endings import discard, ended_by_signals, forgiving_errors, leave
 from trustcal.formats import one_line
 
 UNEXPECTED = 70
 """The exit status for an error that is trustcal's own: sysexits.h calls it an internal software error."""
+SELDOM = 100_000
+"""New objects between two runs of the garbage collector: imports make many objects, and hardly any garbage."""
+
+
+def run() -> NoReturn:
+    """The program: `main`, in a process of its own, which ends with it."""
+    gc.set_threshold(SELDOM)
+    leave(main())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, TextIO, final
+from typing import Any, NoReturn, TextIO, final
 
 
 @contextmanager
@@ -74,6 +75,18 @@ class _Forgiving:
             self._stream.flush()
         except OSError:
             discard(self._stream)
+
+
+def leave(status: int) -> NoReturn:
+    """End the process: do what is to be done at exit, but do not take apart what the system frees at once.
+
+    Where numba is loaded, Python's own way takes a quarter of a second, a sixth of a small audit.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # a reader that has gone, or a stream that is closed
+            stream.flush()
+    os._exit(status)
 
 
 def discard(stream: TextIO | None) -> None:

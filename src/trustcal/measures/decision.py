@@ -12,7 +12,7 @@ from trustcal.checking import refuse, refuse_unpaired, several
 from trustcal.decisions import DecisionProblem, as_problem
 from trustcal.laws import Law
 from trustcal.measures.pooling import REPEATS, rare_share, sparse
-from trustcal.measures.worst_loss import DecisionWitness, given_loss, worst_loss
+from trustcal.measures.worst_loss import DecisionWitness, given_loss, worst_loss, worst_loss_value
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.rows import checked_weights, real_vector
 
@@ -84,7 +84,8 @@ def cdl(
     """
     if isinstance(y_true, Law) and cells is None:
         return y_true.cdl()
-    return cdl_witness(_measured(y_true, y_prob, sample_weight, cells)).value
+    q = _measured(y_true, y_prob, sample_weight, cells)
+    return worst_loss_value(q, q.calibrated(), q.p)
 
 
 def cdl_witness(q: Predictor) -> DecisionWitness:
@@ -143,7 +144,7 @@ def ucal(
     q = as_predictor(y_true, y_prob, sample_weight)
     q = q if cells is None else q.coarsen(cells)
     constant = Predictor([q.base_rate], [1.0], [q.base_rate])
-    return worst_loss(q, constant, q.p).value
+    return worst_loss_value(q, constant, q.p)
 
 
 def decision_loss(

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import unit_numbers
 from trustcal.decisions import DecisionProblem
-from trustcal.measures.worst_loss import loss_profile, worst_loss
+from trustcal.measures.worst_loss import loss_profile, worst_loss, worst_loss_value
 from trustcal.predictor import Predictor, as_predictor
 
 FloatArray = NDArray[np.float64]
@@ -109,7 +109,7 @@ def monotone_cdl(
     O(n), after one sort for rows.
     """
     q = as_predictor(y_true, y_prob, sample_weight)
-    return worst_loss(q, q.isotonic(), q.p).value
+    return worst_loss_value(q, q.isotonic(), q.p)
 
 
 def monotone_cdl_witness(

@@ -70,7 +70,19 @@ class DecisionWitness:
 
 
 def worst_loss(q: Predictor, reference: Predictor, kinks: FloatArray) -> DecisionWitness:
-    """Who loses most: the ends of the highest chord over 1/2, or 1/2 itself."""
+    """Who loses most, and how much."""
+    value, thresholds, weights = _worst(q, reference, kinks)
+    problem = DecisionProblem.from_thresholds(thresholds, weights)
+    return DecisionWitness(value, thresholds, weights, problem, q, reference)
+
+
+def worst_loss_value(q: Predictor, reference: Predictor, kinks: FloatArray) -> float:
+    """How much whoever loses most loses: many draws need no more, and payoffs take longer than the loss."""
+    return _worst(q, reference, kinks)[0]
+
+
+def _worst(q: Predictor, reference: Predictor, kinks: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """The largest loss, its thresholds and weights: the ends of the highest chord over 1/2, or 1/2 itself."""
     loss = loss_profile(q, reference, kinks)
     places = np.array([0.0, 0.5, 1.0])
     start, middle, end = zip(places.tolist(), loss_profile(q, reference, places).tolist(), strict=True)
@@ -86,8 +98,7 @@ def worst_loss(q: Predictor, reference: Predictor, kinks: FloatArray) -> Decisio
     thresholds, weights = thresholds[hurt], weights[hurt]
     for array in (thresholds, weights):
         array.flags.writeable = False
-    problem = DecisionProblem.from_thresholds(thresholds, weights)
-    return DecisionWitness(min(1.0, float(weights @ exact[hurt])), thresholds, weights, problem, q, reference)
+    return min(1.0, float(weights @ exact[hurt])), thresholds, weights
 
 
 def given_loss(q: Predictor, reference: Predictor, problem: DecisionProblem) -> DecisionWitness:

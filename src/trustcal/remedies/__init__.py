@@ -12,6 +12,10 @@
 A method is fitted to a predictor, so the cost is that of the distinct values, not of the rows.
 """
 
+from typing import TYPE_CHECKING
+
+import lazy_loader
+
 from trustcal.remedies.certificates import Certificate, certify
 from trustcal.remedies.choosing import Choice, choose, chosen, compared, learned, single_rows
 from trustcal.remedies.class_choosing import ClassChoice, ClassResult, choose_classes
@@ -19,9 +23,14 @@ from trustcal.remedies.class_remedy import ClassRemedy, fit_classes
 from trustcal.remedies.comparison import Comparison, MethodResult
 from trustcal.remedies.gain import HeldOutGain, held_out_gain
 from trustcal.remedies.methods import fit
-from trustcal.remedies.online import Mixed, Refitted
 from trustcal.remedies.refitting import RefitAdvice, refit_advice
 from trustcal.remedies.remedy import Learned, Remedy, from_json, load, noise_remedy
+
+if TYPE_CHECKING:
+    from trustcal.remedies.online import Mixed, Refitted
+
+# Only streams need these, and with them all of the online forecasters: when they are first named.
+__getattr__, _, _ = lazy_loader.attach(__name__, submod_attrs={"online": ["Mixed", "Refitted"]})
 
 __all__ = [
     "Certificate",
