@@ -50,9 +50,9 @@ def test_a_ward_that_is_hurt_comes_first(tmp_path: Path, capsys: pytest.CaptureF
     assert re.search(r"choosing “treat” above 0\.1\d* instead of above 0\.25 there gains 0\.\d+ per row", group.text)
     assert audit.groups[0].name == "west"
     assert "In west the outcome has a frequency of 43" in audit.verdict.headline
-    (lead, text) = next((one.lead, one.text) for one in audit.advice if one.topic == "remedy")
-    assert lead.startswith("Recalibrate west by itself, by ")
-    assert f"trustcal fix {file} -p risk -y ill --by ward --payoff FILE --save remedy.json" in text
+    remedy = next(one for one in audit.advice if one.topic == "remedy")
+    assert remedy.lead.startswith("Recalibrate west by itself, by ")
+    assert remedy.command == f"trustcal fix {file} -p risk -y ill --by ward --payoff {payoff} --save remedy.json"
     assert [one.name for one in audit.groups if (one.p_value or 1) <= 0.05] == ["west"]
     assert main(["audit", str(file), "-p", "risk", "-y", "ill", "--by", "ward", "--payoff", str(payoff)]) == 0
     out = capsys.readouterr().out

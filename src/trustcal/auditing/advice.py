@@ -28,12 +28,14 @@ class Advice:
     """Its subject, or the recommendation itself, in a few words."""
     text: str
     """The advice, in whole sentences."""
+    command: str | None = None
+    """What does it: a command for the shell where files were read, otherwise Python; None: nothing to run."""
 
 
 def advice_on(audit: Audit) -> tuple[Advice, ...]:
     """Everything worth saying about an audit, in the order to say it."""
     meaning = [Advice("meaning", lead, text) for lead, text in _meaning(audit)]
-    return (*meaning, *(Advice("remedy", lead, text) for lead, text in to_do(audit)), *_noise(audit))
+    return (*meaning, *(Advice("remedy", *one) for one in to_do(audit)), *_noise(audit))
 
 
 def _meaning(audit: Audit) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -41,7 +42,7 @@ from trustcal.measures.transport import dtc_witness
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
 from trustcal.predictor import Predictor, as_predictor
-from trustcal.reading import evidence, payoff_problem
+from trustcal.reading import Provenance, evidence, payoff_problem
 
 if TYPE_CHECKING:
     from trustcal.remedies import Comparison
@@ -237,11 +238,18 @@ def audit(
         segments=None
         if segments is None
         else audited_segments(source, found, segments, problem, table, positive, draws, rng),
-        provenance=found.provenance,
+        provenance=_with_payoff(found.provenance, payoff),
         profile=(loss_profile if measure == MONOTONE else swap_profile)(law, thresholds=shown_at),
         net_benefit=decision_curve(q),
         diagram=reliability_diagram(q, band=draws > 0, rng=rng),  # last: it must not change the draws above
     )
+
+
+def _with_payoff(facts: Provenance | None, payoff: object) -> Provenance | None:
+    """What was read, with the file of the payoffs if there is one."""
+    if facts is None or not isinstance(payoff, str | os.PathLike):
+        return facts
+    return replace(facts, payoff=str(payoff))
 
 
 def _promise(distance: float, chance: Inference | None) -> Promise | None:

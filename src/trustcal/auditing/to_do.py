@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from trustcal.auditing.commands import learning
 from trustcal.auditing.harms import better_rule, worst_group
 from trustcal.formats import amount, percent
 
@@ -26,36 +27,38 @@ _OTHERWISE: Final = {
         "Collect more rows.",
         "Until then, do not rely on these predictions where much is at stake.",
     ),
-    "not tested": ("Test it.", "Audit with simulations, such as draws=200."),
+    "not tested": ("Test it.", "Audit with simulations, such as draws=200 (--draws 200)."),
 }
+_LEARN: Final = "To learn it and keep it:"
 
 
-def to_do(audit: Audit) -> list[tuple[str, str]]:
-    """What to do, the most useful first, each in a few words and in whole sentences."""
+def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
+    """What to do, the most useful first, each in a few words, in whole sentences, and as a command if there is one."""
     state, compared = audit.verdict.state, audit.comparison
     if state != "off":
         lead, text = _OTHERWISE[state]
-        return [(lead, text if compared is None else f"{text} {_tried(compared)}")]
+        return [(lead, text if compared is None else f"{text} {_tried(compared)}", None)]
     if audit.rows is None:
-        return [("Replace each prediction by what it means.", "The distribution is known: use `q.calibrated()`.")]
-    said = []
+        return [("Replace each prediction by what it means.", "The distribution is known.", "q.calibrated()")]
+    said: list[tuple[str, str, str | None]] = []
     if audit.problem is not None and audit.problem.lower:
-        said.append(("Use another rule.", _rule(audit.problem)))
+        said.append(("Use another rule.", _rule(audit.problem), None))
     group = worst_group(audit)
     if group is not None and group.remedy is not None and group.remedy.method != "none":
         lead = f"Recalibrate {group.name} by itself, by {group.remedy.method}."
-        said.append((lead, f"{_gain(group.remedy)} {_command(audit, by=True)}"))
+        said.append((lead, f"{_gain(group.remedy)} {_LEARN}", learning(audit, by=True)))
     if audit.remedy is not None and _helps(audit.remedy, alone=not said):
-        said.append((f"Recalibrate, by {audit.remedy.method}.", f"{_gain(audit.remedy)} {_command(audit)}"))
+        said.append((f"Recalibrate, by {audit.remedy.method}.", f"{_gain(audit.remedy)} {_LEARN}", learning(audit)))
     if said:
         return said
     if audit.remedy is None:
-        return [("Recalibrate.", f"The outcomes are at hand. {_command(audit, by=group is not None)}")]
+        return [("Recalibrate.", f"The outcomes are at hand. {_LEARN}", learning(audit, by=group is not None))]
     return [
         (
             "Collect more rows.",
             "The predictions are off, but on held-out rows no remedy gains more than its standard error. Until then, "
             "do not rely on them where much is at stake.",
+            None,
         )
     ]
 
@@ -98,21 +101,3 @@ def _tried(compared: Comparison) -> str:
     if compared.recommended == "none":
         return "On held-out rows no remedy gains more than its standard error."
     return f"{compared.recommended} would be the best remedy, but there is no evidence that one is needed."
-
-
-def _command(audit: Audit, by: bool = False) -> str:
-    """The command that learns the remedy from these rows, or the function."""
-    facts = audit.provenance
-    if facts is None:
-        return "`trustcal.remedies.choose(y_true, y_prob)` learns it, and says what it gains."
-    columns = facts.columns
-    group = f" --by {_quoted(columns.by[0])}" if by and columns.by else ""
-    weight = "" if columns.weight is None else f" -w {_quoted(columns.weight)}"
-    payoff = "" if audit.problem is None else " --payoff FILE"
-    names = f"-p {_quoted(columns.prediction)} -y {_quoted(columns.outcome)}{weight}{group}{payoff}"
-    return f"The command: `trustcal fix {_quoted(facts.source)} {names} --save remedy.json`."
-
-
-def _quoted(word: str) -> str:
-    """A word as a shell takes it."""
-    return word if word.replace("_", "").replace(".", "").replace("/", "").replace("-", "").isalnum() else f"'{word}'"

@@ -45,6 +45,7 @@ def add_command(commands: Commands) -> None:
         type=float,
         help="share of rows to certify the remedy by (default 0.25; 0: learn from all)",
     )
+    learn.add_argument("--table", metavar="NAME", help="the table of a database, or the sheet of an Excel file")
     add_payoff(learn)
     learn.add_argument("--json", action="store_true", help="print every number as JSON")
     write = fix.add_argument_group("write a new column")
@@ -104,7 +105,7 @@ def _fix(options: argparse.Namespace) -> int:
 
 _LEARNING = {
     "--save": "save", "--method": "method", "-w": "weight", "--order": "order", "--payoff": "payoff",
-    "--keep-back": "keep_back", "--positive": "positive", "--resolution": "resolution",
+    "--table": "table", "--keep-back": "keep_back", "--positive": "positive", "--resolution": "resolution",
     "--drop-invalid": "drop_invalid", "--json": "json",
 }  # fmt: skip
 _WRITING = {"-o": "output", "--in-place": "in_place", "--into": "into", "--id": "row_id", "--online": "online"}
@@ -145,7 +146,7 @@ def _learn(options: argparse.Namespace) -> int:
         checked_output(options.save, *found_files(options.file), *([] if options.payoff is None else [options.payoff]))
     problem, keep_back = payoff_problem(options.payoff), 0.25 if options.keep_back is None else options.keep_back
     with console.status("Comparing …"):  # shown in terminals only
-        found = evidence(options.file, **source(options), by=options.by)
+        found = evidence(options.file, **source(options), by=options.by, table=options.table)
         single = single_rows(options.file, found, options.order, positive=options.positive)
         choice = chosen(found, problem, options.method or "auto", keep_back, rng=seed, single=single)
     print_notes(console, found.provenance)

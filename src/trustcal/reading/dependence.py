@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -40,7 +42,8 @@ def repeated_ids(table: Table, run: Run, columns: Columns, rows: int) -> tuple[s
     distinct, name = max(repeats)
     return (
         f"Column {name!r} has {distinct:,} different values in {rows:,} rows. If rows with the same value share an "
-        f"event, name it as the cluster (--cluster {name}): otherwise p-values and intervals are too optimistic.",
+        f"event, name it as the cluster (--cluster {shlex.quote(name)}): otherwise p-values and intervals are too "
+        "optimistic.",
     )
 
 

@@ -79,7 +79,16 @@ def evidence(
     if cluster is not None and not isinstance(cluster, str):
         raise ValueError(f"cluster must be the name of a column of the file or frame, not a {type(cluster).__name__}.")
     with as_files(source, table) as (files, title):
-        return _opened(files, title, cluster, options)
+        found = _opened(files, title, cluster, options)
+    return replace(found, provenance=_given(found.provenance, source, table, options.get("positive")))
+
+
+def _given(facts: Provenance | None, source: Any, table: str | None, positive: Any) -> Provenance:
+    """The facts, with what it takes to read the same rows again."""
+    assert facts is not None
+    named = source if isinstance(source, list | tuple) else [source]
+    files = tuple(str(path) for path in named if isinstance(path, str | os.PathLike))
+    return replace(facts, files=files, table=table, positive=None if positive is None else str(positive))
 
 
 def _opened(source: Any, copied: str | None, cluster: str | None, options: Mapping[str, Any]) -> Evidence:

@@ -31,6 +31,14 @@ class Provenance:
     """The mean distance that rounding moved predictions; the largest over the groups."""
     hints: tuple[str, ...] = ()
     """Signs that rows belong together although no cluster was named."""
+    files: tuple[str, ...] = ()
+    """The files as they were given, "-" for standard input; empty for frames."""
+    table: str | None = None
+    """The table or sheet, if one was named."""
+    positive: str | None = None
+    """The label that counts as 1, if one was named."""
+    payoff: str | None = None
+    """The file of the payoffs, if they were read from one."""
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -113,7 +113,8 @@ def _who(audit: Audit) -> str:
 
 
 def _said(advice: Advice) -> str:
-    return f"<b>{escape(advice.lead)}</b> {escape(advice.text)}"
+    command = "" if advice.command is None else f" <code>{escape(advice.command)}</code>"
+    return f"<b>{escape(advice.lead)}</b> {escape(advice.text)}{command}"
 
 
 def _advice(audit: Audit, *topics: str) -> str:

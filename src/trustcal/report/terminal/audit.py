@@ -13,7 +13,7 @@ from rich.text import Text
 from trustcal.formats import acts, amount, p_equals, p_value, percent, probability, where, whole
 from trustcal.measures.table import MEASURES
 from trustcal.report.terminal.comparison import methods_table
-from trustcal.report.terminal.console import display, plain_text, sentences
+from trustcal.report.terminal.console import Command, display, plain_text, sentences
 from trustcal.report.terminal.groups import groups_table
 from trustcal.report.terminal.scores import scores_tables
 from trustcal.report.terminal.segments import segment_parts
@@ -40,7 +40,10 @@ def _page(audit: Audit, frame: box.Box) -> RenderableType:
     parts += [sentences(caveat) for caveat in verdict.caveats]
     parts += [sentences(harm.text, lead=f"{harm.who}: ") for harm in verdict.hurt]
     parts += [sentences(verdict.where)] if verdict.where is not None else []
-    parts += [sentences(one.text, lead=f"{one.lead} ") for one in audit.advice if one.topic == "remedy"]
+    for one in audit.advice:
+        if one.topic == "remedy":
+            parts.append(sentences(one.text, lead=f"{one.lead} "))
+            parts += [] if one.command is None else [Command(one.command)]
     if audit.problem is not None:
         parts += ["", Text("With your payoffs", style="bold"), *_problem(audit.problem, frame)]
     if audit.groups:

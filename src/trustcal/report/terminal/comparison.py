@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.report.terminal.console import display, plain_text
+from trustcal.report.terminal.console import Command, display, plain_text
 
 if TYPE_CHECKING:
     from trustcal.guarantees import Bound
@@ -35,10 +36,11 @@ def choice_page(choice: Choice, file: str | None, frame: box.Box) -> RenderableT
     page = comparison_page(choice.table, frame)
     if choice.fitted.method == "none":
         return page
-    saved = f"Saved in {file}: apply it by trustcal fix NEW --remedy {file} -o OUT."
-    return Group(
-        page, "", Text(str(choice.fitted)), Text(saved if file else "Nothing was written: --save FILE keeps it.")
-    )
+    fitted = [page, "", Text(str(choice.fitted))]
+    if file is None:
+        return Group(*fitted, Text("Nothing was written: --save FILE keeps it."))
+    apply = shlex.join(["trustcal", "fix", "NEW", "--remedy", file, "-o", "OUT"])
+    return Group(*fitted, Text(f"Saved in {file}. To apply it to the file NEW and write OUT:"), Command(apply))
 
 
 def comparison_page(comparison: Comparison, frame: box.Box) -> RenderableType:

@@ -1,0 +1,54 @@
+"""The command, or the call, that learns a remedy from the rows of an audit: made to be pasted and run."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trustcal.auditing.record import Audit
+    from trustcal.reading import Provenance
+
+
+def learning(audit: Audit, by: bool = False) -> str:
+    """What learns the remedy: a command where files were read, otherwise a call in Python.
+
+    Payoffs that were not read from a file have a placeholder in the command: FILE.  In a call, y_true, y_prob, frame,
+    groups and problem stand for what was given to the audit.
+    """
+    facts = audit.provenance
+    if facts is None or not facts.files:
+        return _call(audit, facts, by)
+    columns, words = facts.columns, ["trustcal", "fix", *map(_file, facts.files)]
+    words += _option("--table", facts.table)
+    words += ["-p", columns.prediction, "-y", columns.outcome]
+    words += _option("-w", columns.weight)
+    words += _option("--by", columns.by[0] if by and columns.by else None)
+    words += _option("--positive", facts.positive)
+    words += _option("--resolution", f"{facts.resolution:.17g}" if facts.resolution_asked else None)
+    words += ["--drop-invalid"] if facts.dropped.total else []
+    words += [] if audit.problem is None else ["--payoff", "FILE" if facts.payoff is None else _file(facts.payoff)]
+    return shlex.join([*words, "--save", "remedy.json"])
+
+
+def _option(flag: str, value: str | None) -> list[str]:
+    return [] if value is None else [flag, value]
+
+
+def _file(name: str) -> str:
+    """A file name that cannot be taken for an option."""
+    return f"./{name}" if name.startswith("-") and name != "-" else name
+
+
+def _call(audit: Audit, facts: Provenance | None, by: bool) -> str:
+    """The call for arrays and frames."""
+    if facts is None:
+        given = ["y_true", "y_prob", *(["sample_weight"] if audit.weighted else []), *(["by=groups"] if by else [])]
+    else:
+        columns = facts.columns
+        named = {"prediction": columns.prediction, "outcome": columns.outcome, "weight": columns.weight}
+        named |= {"by": columns.by[0] if by and columns.by else None, "positive": facts.positive}
+        given = ["frame", *(f"{name}={value!r}" for name, value in named.items() if value is not None)]
+        given += ["drop_invalid=True"] if facts.dropped.total else []
+    payoff = [] if audit.problem is None else ["payoff=problem"]
+    return f"trustcal.remedies.choose({', '.join([*given, *payoff])})"
