@@ -4,6 +4,7 @@ from trustcal.auditing.advice import Advice
 from trustcal.auditing.class_measuring import class_audit
 from trustcal.auditing.class_numbers import OutcomeLoss, PairAudit, WorstOutcomeLoss
 from trustcal.auditing.class_record import ClassAudit
+from trustcal.auditing.document import TITLE
 from trustcal.auditing.gates import Failure, Gate
 from trustcal.auditing.measuring import DRAWS, audit
 from trustcal.auditing.numbers import (
@@ -18,7 +19,7 @@ from trustcal.auditing.numbers import (
     WorstCase,
     WorstRange,
 )
-from trustcal.auditing.record import TITLE, Audit
+from trustcal.auditing.record import Audit
 from trustcal.auditing.verdict import Verdict
 
 __all__ = [

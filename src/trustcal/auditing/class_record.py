@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, fields
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from trustcal.auditing.class_numbers import OutcomeLoss, PairAudit, WorstOutcomeLoss
 from trustcal.auditing.class_verdict import class_verdict_on
-from trustcal.auditing.rebuilding import plain, rebuilt
-from trustcal.auditing.record import TITLE
+from trustcal.auditing.document import Document
 from trustcal.auditing.verdict import Verdict
 from trustcal.classes import ViewMeasures
 from trustcal.measures.corp import Corp
 from trustcal.reading import ClassProvenance
-from trustcal.states import parsed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +23,7 @@ VERSION = 1
 
 @final
 @dataclass(frozen=True)
-class ClassAudit:
+class ClassAudit(Document):
     """How far vectors of probabilities are from trustworthy, in numbers.
 
     `audit.verdict` says what the numbers mean.  `print` shows the tables, `to_html` writes the page, `to_json` the
@@ -68,52 +65,17 @@ class ClassAudit:
         """The top label: how often it is right, and how often it should be."""
         return self.views[0]
 
-    def to_json(self) -> str:
-        """All numbers by the names of the fields, with the verdict.
+    def _said(self) -> Mapping[str, object]:
+        return {"verdict": self.verdict}
 
-        Returns
-        -------
-        str : one JSON object, which `from_json` reads back exactly.
+    def _page(self, title: str) -> str:
+        from trustcal.report.page.classes import class_page
 
-        O(size of the audit).
-        """
-        said = {"verdict": plain(self.verdict)}
-        body = {"trustcal": "ClassAudit", "version": VERSION, **said, **plain(self)}
-        return json.dumps(body, indent=2, allow_nan=False)
+        return class_page(self, title)
 
     @classmethod
-    def from_json(cls, text: str) -> ClassAudit:
-        """Read an audit back.
-
-        Parameters
-        ----------
-        text : what `to_json` returned.
-
-        Returns
-        -------
-        ClassAudit : equal to the one written.
-
-        O(size of the audit).
-        """
-        state = parsed(text, "ClassAudit", VERSION, tuple(field.name for field in fields(cls)))
-        found: ClassAudit = rebuilt(cls, state, "the audit", {})
-        return found
-
-    def to_html(self, path: str | Path, title: str = TITLE) -> None:
-        """Write one self-contained page: no network, no other file.  The same audit gives the same bytes.
-
-        Parameters
-        ----------
-        path : the file to write, whole or not at all.
-        title : the title of the page.
-
-        O(size of the audit).
-        """
-        from trustcal.report.page.classes import class_page
-        from trustcal.writing import atomically
-
-        with atomically(path) as fresh:
-            fresh.write_text(class_page(self, title), encoding="utf-8")
+    def _version(cls) -> int:
+        return VERSION
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the matrix of recommended and better actions: `trustcal.plots.regret_matrix`.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from trustcal.auditing.advice import Advice, advice_on
+from trustcal.auditing.document import Document
 from trustcal.auditing.gates import Failure, Gate, missing
 from trustcal.auditing.numbers import (
     DecisionLoss,
@@ -22,7 +21,6 @@ from trustcal.auditing.numbers import (
     WorstCase,
     WorstRange,
 )
-from trustcal.auditing.rebuilding import plain, rebuilt
 from trustcal.auditing.verdict import Verdict, verdict_on
 from trustcal.curves import AfterNoise, Histogram, Movement
 from trustcal.diagrams import DecisionCurve, LossProfile, ReliabilityDiagram
@@ -30,7 +28,6 @@ from trustcal.inference import ClinicalCalibration
 from trustcal.measures.table import audited
 from trustcal.reading import Provenance
 from trustcal.segmenting import Segments
-from trustcal.states import parsed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,13 +36,11 @@ if TYPE_CHECKING:
 
 VERSION = 3
 """The version of the JSON, whose fields audit-schema.md lists: raised when a field changes its meaning."""
-TITLE = "How far can these probabilities be trusted?"
-"""The title of the page, unless another is given."""
 
 
 @final
 @dataclass(frozen=True)
-class Audit:
+class Audit(Document):
     """How far predictions are from trustworthy, in numbers.
 
     `audit.verdict` and `audit.advice` say what the numbers mean; `audit.check` compares them with limits.  `print`
@@ -159,58 +154,23 @@ class Audit:
         parsed = [gate if isinstance(gate, Gate) else Gate.parse(gate) for gate in gates]
         return tuple(failure for gate in parsed for failure in gate.failures(self))
 
-    def to_json(self) -> str:
-        """All numbers by the names of the fields, with the verdict and the advice: see audit-schema.md.
+    def _said(self) -> Mapping[str, object]:
+        return {"verdict": self.verdict, "advice": self.advice}
 
-        Returns
-        -------
-        str : one JSON object, which `from_json` reads back exactly.
+    def _page(self, title: str) -> str:
+        from trustcal.report.page import page
 
-        O(size of the audit).
-        """
-        said = {"verdict": plain(self.verdict), "advice": plain(self.advice)}
-        return json.dumps({"trustcal": "Audit", "version": VERSION, **said, **plain(self)}, indent=2, allow_nan=False)
+        return page(self, title)
 
     @classmethod
-    def from_json(cls, text: str) -> Audit:
-        """Read an audit back.
+    def _version(cls) -> int:
+        return VERSION
 
-        Parameters
-        ----------
-        text : what `to_json` returned.
-
-        Returns
-        -------
-        Audit : equal to the one written.
-
-        >>> from trustcal import Predictor, audit
-        >>> found = audit(Predictor([0.5], [1.0], [0.75]))
-        >>> Audit.from_json(found.to_json()) == found
-        True
-
-        O(size of the audit).
-        """
+    @classmethod
+    def _lazily_imported(cls) -> Mapping[str, type]:
         from trustcal.remedies import Comparison, HeldOutGain
 
-        state = parsed(text, "Audit", VERSION, tuple(field.name for field in fields(cls)))
-        found: Audit = rebuilt(cls, state, "the audit", {"Comparison": Comparison, "HeldOutGain": HeldOutGain})
-        return found
-
-    def to_html(self, path: str | Path, title: str = TITLE) -> None:
-        """Write one self-contained page: no network, no other file.  The same audit gives the same bytes.
-
-        Parameters
-        ----------
-        path : the file to write, whole or not at all.
-        title : the title of the page.
-
-        O(size of the audit).
-        """
-        from trustcal.report.page import page
-        from trustcal.writing import atomically
-
-        with atomically(path) as fresh:
-            fresh.write_text(page(self, title), encoding="utf-8")
+        return {"Comparison": Comparison, "HeldOutGain": HeldOutGain}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the reliability diagram, with the thresholds of the user's payoffs.
