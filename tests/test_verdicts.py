@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -45,19 +47,46 @@ def test_a_ward_that_is_hurt_comes_first(tmp_path: Path, capsys: pytest.CaptureF
     yours, group, _ = audit.verdict.hurt
     assert audit.verdict.state == "off"
     assert yours.who == "With your payoffs"
-    assert (group.who, group.text[:5]) == ("Worst-hurt group", "west,")
+    assert (group.who, group.text[:12]) == ("Worst-hurt group", "ward = west,")
     assert "Its predictions are too low: 0.24 on average, where the outcome has a frequency of 0.4" in group.text
     assert re.search(r"choosing “treat” above 0\.1\d* instead of above 0\.25 there gains 0\.\d+ per row", group.text)
     assert audit.groups[0].name == "west"
-    assert "In west the outcome has a frequency of 43" in audit.verdict.headline
+    assert "In ward = west the outcome has a frequency of 43" in audit.verdict.headline
     remedy = next(one for one in audit.advice if one.topic == "remedy")
-    assert remedy.lead.startswith("Recalibrate west by itself, by ")
+    assert remedy.lead.startswith("Recalibrate ward = west by itself, by ")
     assert remedy.command == f"trustcal fix {file} -p risk -y ill --by ward --payoff {payoff} --save remedy.json"
     assert [one.name for one in audit.groups if (one.p_value or 1) <= 0.05] == ["west"]
     assert main(["audit", str(file), "-p", "risk", "-y", "ill", "--by", "ward", "--payoff", str(payoff)]) == 0
     out = capsys.readouterr().out
-    assert out.index("Worst-hurt group: west") < out.index("Worst hit") < out.index("Distinct predictions")
+    assert out.index("Worst-hurt group: ward = west") < out.index("Worst hit") < out.index("Distinct predictions")
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_groups_that_cancel_each_other_say_nothing_about_thresholds_for_all() -> None:
+    """All rows together are calibrated: the worst threshold and the worst range of all rows may be chance."""
+    rng = np.random.default_rng(0)
+    p, low = rng.uniform(0.2, 0.8, 4000), rng.random(4000) < 0.5
+    frame = pd.DataFrame({"p": p, "y": (rng.random(4000) < np.where(low, p - 0.15, p + 0.15)).astype(int), "low": low})
+    audit = tc.audit(frame, by="low")
+    assert audit.inference is not None
+    assert audit.inference.test.p_value > 0.05
+    assert audit.verdict.state == "off"
+    assert [harm.who for harm in audit.verdict.hurt] == ["Worst-hurt group"]
+    assert audit.verdict.where is None
+    assert audit.verdict.hurt[0].text.startswith("low = ")
+    nothing = [replace(one, loss=replace(one.loss, estimate=0.0)) for one in audit.groups]
+    harm = replace(audit, groups=tuple(nothing)).verdict.hurt[0]
+    assert harm.who == "Group that is off"
+    assert "where nothing shows that this costs anybody anything, but a loss of up to " in harm.text
+
+
+def test_another_rule_and_recalibration_are_alternatives() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.random(3000)
+    audit = tc.audit(rng.random(3000) < p**2, p, payoff=tc.DecisionProblem([[0, 0], [-1, 1]]))
+    rule, remedy = (one for one in audit.advice if one.topic == "remedy")
+    assert rule.lead == "Use another rule."
+    assert "Do this instead of the above, not as well" in remedy.text
 
 
 def test_a_model_that_is_fine_is_called_trustworthy(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ROUNDING: Final = 1e-12
 """A loss below this is rounding."""
+VISIBLE: Final = 0.01
+"""A mean prediction this close to the frequency of the outcome is not what is wrong."""
 
 
 @final
@@ -34,21 +36,23 @@ class Harm:
 
 
 def harms(audit: Audit, off: bool) -> list[Harm]:
-    """Who is hurt, the most relevant first; whoever acts above one threshold only if the predictions are off."""
+    """Who is hurt, the most relevant first; whoever acts above one threshold only if all rows together are off."""
     said, problem, group = [], audit.problem, worst_group(audit)
     if problem is not None:
         ends = [None if end is None else end / (problem.stakes or 1.0) for end in (problem.lower, problem.upper)]
         said.append(Harm("With your payoffs", _yours(problem), problem.share, *ends))
     if group is not None:
         loss = group.loss
-        said.append(Harm("Worst-hurt group", _group(group), loss.estimate, loss.lower, loss.upper))
+        who = "Group that is off" if _free(group) else "Worst-hurt group"
+        said.append(Harm(who, _group(audit, group), loss.estimate, loss.lower, loss.upper))
     one = audit.worst_threshold
     if one.loss > ROUNDING and off:
         should = acts(one.instead, one.instead_on)
         rule = f"{should} act" if should in ("never", "always") else f"act {should}"
+        chance = "" if one.by_chance is None else f" ({percent(one.by_chance)} would show by chance)"
         text = (
             f"whoever acts {acts(one.threshold, one.acts_on)} should {rule}. On these rows that gains "
-            f"{percent(one.gain)} of the payoff range and reverses {percent(one.reversed)} of the decisions."
+            f"{percent(one.gain)} of the payoff range{chance} and reverses {percent(one.reversed)} of the decisions."
         )
         said.append(Harm("Worst hit", text, max(0.0, one.loss - (one.by_chance or 0.0)), None, None))
     return said
@@ -58,6 +62,30 @@ def worst_group(audit: Audit) -> GroupAudit | None:
     """Of the groups that are off by more than chance, the one that loses most, with the user's payoffs if given."""
     hurt = [group for group in audit.groups if group.p_value is not None and group.p_value <= SIGNIFICANT]
     return max(hurt, key=lambda group: group.harm, default=None)
+
+
+def group_title(audit: Audit, group: GroupAudit) -> str:
+    """The group with its column, as in ward = west: alone, a value such as 0.5 or large says little."""
+    by = () if audit.provenance is None else audit.provenance.columns.by
+    return f"{by[0]} = {group.name}" if len(by) == 1 else group.name
+
+
+def group_loss(group: GroupAudit) -> str:
+    """What is lost in a group, as in: up to 4.7 % of the payoff range is lost (95 % interval: …)."""
+    loss = group.loss
+    if _free(group):
+        most = percent(loss.upper or 0.0)
+        return (
+            f"nothing shows that this costs anybody anything, but a loss of up to {most} of the payoff range cannot be "
+            "ruled out"
+        )
+    ends = f"95 % interval: {percent(loss.lower or 0.0)} to {percent(loss.upper or 0.0)}"
+    return f"up to {percent(loss.estimate)} of the payoff range is lost ({ends})"
+
+
+def _free(group: GroupAudit) -> bool:
+    """Whether the estimate of what is lost in a group is printed as 0."""
+    return percent(group.loss.estimate) == percent(0.0)
 
 
 def your_loss(problem: ProblemLoss) -> str:
@@ -108,16 +136,17 @@ def _yours(problem: ProblemLoss) -> str:
     )
 
 
-def _group(group: GroupAudit) -> str:
-    high = "high" if group.mean_prediction > group.base_rate else "low"
+def _group(audit: Audit, group: GroupAudit) -> str:
     yours = ""
     if group.problem is not None and group.problem.estimate > 0:
         yours = (
             f" With your payoffs, {better_rule(group.problem)} there gains {amount(group.problem.regret)} per row, of "
             f"which {amount(group.problem.by_chance or 0.0)} would show by chance."
         )
-    return (
-        f"{group.name}, where up to {percent(group.loss.estimate)} of the payoff range is lost. Its predictions are "
-        f"too {high}: {group.mean_prediction:.2f} on average, where the outcome has a frequency of "
-        f"{group.base_rate:.2f}.{yours}"
+    gap = group.mean_prediction - group.base_rate
+    average = (
+        f" Its predictions are too {'high' if gap > 0 else 'low'}: {group.mean_prediction:.2f} on average, where the "
+        f"outcome has a frequency of {group.base_rate:.2f}."
     )
+    found = f"{group_title(audit, group)}, where {group_loss(group)}."
+    return f"{found}{average if abs(gap) >= VISIBLE else ''}{yours}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from trustcal.auditing.commands import learning
-from trustcal.auditing.harms import better_rule, worst_group
+from trustcal.auditing.harms import better_rule, group_title, worst_group
 from trustcal.formats import amount, percent
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ _OTHERWISE: Final = {
     "not tested": ("Test it.", "Audit with simulations, such as draws=200 (--draws 200)."),
 }
 _LEARN: Final = "To learn it and keep it:"
+_LEARN_BY_GROUP: Final = "To learn a map for each group, if that is better on held-out rows, and keep it:"
+_INSTEAD: Final = "Do this instead of the above, not as well: recalibrated predictions need no other rule."
 
 
 def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
@@ -44,11 +46,14 @@ def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
     if audit.problem is not None and audit.problem.lower:
         said.append(("Use another rule.", _rule(audit.problem), None))
     group = worst_group(audit)
-    if group is not None and group.remedy is not None and group.remedy.method != "none":
-        lead = f"Recalibrate {group.name} by itself, by {group.remedy.method}."
-        said.append((lead, f"{_gain(group.remedy)} {_LEARN}", learning(audit, by=True)))
+    if group is not None and group.remedy is not None and _helps(group.remedy, alone=not said):
+        lead = f"Recalibrate {group_title(audit, group)} by itself, by {group.remedy.method}."
+        instead = f"{_INSTEAD} " if said else ""
+        said.append((lead, f"{_gain(group.remedy)} {instead}{_LEARN_BY_GROUP}", learning(audit, by=True)))
     if audit.remedy is not None and _helps(audit.remedy, alone=not said):
-        said.append((f"Recalibrate, by {audit.remedy.method}.", f"{_gain(audit.remedy)} {_LEARN}", learning(audit)))
+        instead = f"{_INSTEAD} " if said else ""
+        lead = f"Recalibrate{' all rows' if group is not None else ''}, by {audit.remedy.method}."
+        said.append((lead, f"{_gain(audit.remedy)} {instead}{_LEARN}", learning(audit)))
     if said:
         return said
     if audit.remedy is None:

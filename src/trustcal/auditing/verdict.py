@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, final
 
-from trustcal.auditing.harms import ROUNDING, Harm, harms, worst_group, your_loss
+from trustcal.auditing.harms import (
+    ROUNDING,
+    VISIBLE,
+    Harm,
+    group_loss,
+    group_title,
+    harms,
+    worst_group,
+    your_loss,
+)
 from trustcal.auditing.losses import MONOTONE
 from trustcal.auditing.numbers import SIGNIFICANT
 from trustcal.formats import percent
@@ -64,7 +73,8 @@ def verdict_on(audit: Audit) -> Verdict:
     """The verdict on an audit: one rule, the combined test at 5 %, and the upper end of the interval for the loss."""
     known, loss = audit.inference, audit.loss
     state = _state(audit)
-    off = state in ("off", "not tested")
+    everywhere = known is None or known.test.p_value <= SIGNIFICANT  # else only in a group, and the rest may be chance
+    off = state == "not tested" or (state == "off" and everywhere)
     return Verdict(
         state=state,
         headline=_HEADLINES[state](audit),
@@ -145,7 +155,7 @@ def _off(audit: Audit) -> str:
     if yours is not None:
         said.append(your_loss(yours))
     if group is not None:
-        said.append(_in_group(group))
+        said.append(_in_group(audit, group))
     if group is None and not clear:
         said.append(_anyone(audit))
     return " ".join(said)
@@ -160,12 +170,12 @@ def _anyone(audit: Audit) -> str:
     return f"Believing them costs up to {percent(loss.estimate)} of the payoff range ({_interval(loss)})."
 
 
-def _in_group(group: GroupAudit) -> str:
-    loss = f"up to {percent(group.loss.estimate)} of the payoff range is lost there ({_interval(group.loss)})"
-    if abs(group.base_rate - group.mean_prediction) < 0.01:
-        return f"In {group.name} {loss}."
+def _in_group(audit: Audit, group: GroupAudit) -> str:
+    name, loss = group_title(audit, group), group_loss(group)
+    if abs(group.base_rate - group.mean_prediction) < VISIBLE:
+        return f"In {name} {loss}."
     return (
-        f"In {group.name} the outcome has a frequency of {percent(group.base_rate)}, where "
+        f"In {name} the outcome has a frequency of {percent(group.base_rate)}, where "
         f"{percent(group.mean_prediction)} was predicted: {loss}."
     )
 
