@@ -264,8 +264,8 @@ def test_theorem_23_its_certificate(rows: list[tuple[float, float, float]], leve
     b = np.union1d(np.linspace(0, 1, 401), p)
     s = np.full(len(b), -1.0)
     for place, x in zip(p[d > 0], d[d > 0], strict=True):
-        v = 2 * level - level**2 / x
-        if v > -1:
+        if (1 + 2 * level) * x > level**2:  # v > −1; a tiny x would overflow
+            v = 2 * level - level**2 / x
             s = np.maximum(s, steepest_safe_function(b, place, x, v))
     for product in ((1 - b) * s, b * s):
         assert (np.abs(np.diff(product)) <= np.diff(b) + 1e-9).all()
