@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def test_the_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     said = " ".join(out.split())
     assert said.startswith("These probabilities are off, and not by chance: your decision maker loses")
     assert "Wrong most expensively: where the recommendation is 'keep'" in said
+    assert re.search(r"The likeliest class is given \d\d\.\d % on average, and is right in \d\d\.\d % ", said)
     assert err == ""
     html = page.read_text()
     assert "Recommendation by recommendation" in html

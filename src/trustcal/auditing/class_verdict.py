@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trustcal.auditing.harms import Harm
+from trustcal.auditing.harms import VISIBLE, Harm
 from trustcal.auditing.numbers import SIGNIFICANT
 from trustcal.auditing.verdict import State, Verdict, tested_state, undecided
 from trustcal.formats import amount, percent
@@ -76,9 +76,22 @@ def _headline(audit: ClassAudit, state: State, p: float | None, upper: float | N
         if problem.action_regret == 0:
             return (
                 f"{off} {_who(audit)} loses nothing: no other action would have earned more where one is recommended."
+                f"{_top(audit)}"
             )
-        return f"{off} nothing shows that {_who(audit)} is hurt: {loses}."
-    return f"These probabilities are off, and not by chance: {loses}."
+        return f"{off} nothing shows that {_who(audit)} is hurt: {loses}.{_top(audit)}"
+    return f"These probabilities are off, and not by chance: {loses}.{_top(audit)}"
+
+
+def _top(audit: ClassAudit) -> str:
+    """How sure the probabilities are of the likeliest class, and how often it is right, if that is not chance."""
+    top = audit.top
+    tested = top.p_value is not None and top.p_value <= SIGNIFICANT
+    if not tested or abs(top.mean_prediction - top.base_rate) < VISIBLE:
+        return ""
+    return (
+        f" The likeliest class is given {percent(top.mean_prediction)} on average, and is right in "
+        f"{percent(top.base_rate)} of the rows."
+    )
 
 
 def _who(audit: ClassAudit) -> str:

@@ -180,8 +180,10 @@ def _explorer(audit: Audit, profile: str) -> str:
         else f'<p class="note">The noise: {escape(rounded(audit.after_noise.noise))}. It moves a prediction by '
         f"{audit.after_noise.moved:.3g} on average.</p>"
     )
+    chance = "" if audit.rows is None else " They are those of these rows, and include what chance would show."
     return Template(_file("explorer.html")).substitute(
-        profile=profile, toggles=toggles, now=now, after="".join(after), noise=_recalibrated(audit) + noise,
+        chance=chance, profile=profile, toggles=toggles, now=now, after="".join(after),
+        noise=_recalibrated(audit) + noise,
         payoffs="".join(
             f"<tr><td>{escape(name)}</td><td>{zero:g}</td><td>{one:g}</td></tr>" for name, zero, one in _payoffs(audit)
         ),
