@@ -36,7 +36,8 @@ class Bells(Density):
     def __init__(self, p: FloatArray, weights: FloatArray, noise: GaussianNoise) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
         self.noise, self.scale = noise, noise.scale
-        self.steepness = _steepness(p, weights[0] * noise.density(p, p), self.scale)
+        peaks = weights[0] * noise.density(p, p)
+        self.steepness, self.most = _steepness(p, peaks, self.scale), float(peaks.sum())
         self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
         self.nodes = _nodes(p, self.scale)
@@ -174,11 +175,12 @@ class Bells(Density):
         return np.asarray(self._row[piece])
 
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """The largest bound on 2W + |W'| of the cells that an interval touches."""
+        """The largest bound on 2W + |W'| of the cells that an interval touches, or that of its distance to all values."""
         cells = len(self.steepness)
         first, last = ((np.minimum(x, 1.0) * cells).astype(np.intp).clip(0, cells - 1) for x in (left, right))
         touched = np.stack([np.maximum(first - 1, 0), last + 1], axis=1).ravel()  # a cell more, as ends are rounded
-        return np.maximum.reduceat(np.append(self.steepness, 0.0), touched)[::2]
+        inside = np.maximum.reduceat(np.append(self.steepness, 0.0), touched)[::2]
+        return np.minimum(inside, self.most * _steepest(self.away(left, right) / self.scale, self.scale))
 
 
 def _nodes(p: FloatArray, scale: float) -> FloatArray:
@@ -220,9 +222,13 @@ def _steepness(p: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
     height = np.bincount(np.minimum((p * cells).astype(np.intp), cells - 1), peaks, minlength=cells)
     reach = min(cells, ceil(12 * scale * cells) + 2)
     z = np.maximum(np.abs(np.arange(-reach, reach + 1)) - 1, 0) / (cells * scale)
+    return np.asarray(np.convolve(height, _steepest(z, scale))[reach : reach + cells])
+
+
+def _steepest(z: FloatArray, scale: float) -> FloatArray:
+    """At least 2f + |f'| of a bell f with peak 1, z scales from it and farther."""
     steep = np.maximum(z, 1.0)
-    bound = 2 * np.exp(-(z**2) / 2) + steep * np.exp(-(steep**2) / 2) / scale
-    return np.asarray(np.convolve(height, bound)[reach : reach + cells])
+    return np.asarray(2 * np.exp(-(z**2) / 2) + steep * np.exp(-(steep**2) / 2) / scale)
 
 
 def condensed(p: FloatArray, weights: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
