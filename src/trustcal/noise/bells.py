@@ -45,8 +45,9 @@ class Bells(Density):
         turns = _sign_changes(self._turning, self.nodes, self._turning(self.nodes, at_nodes))
         self.edges, kept = np.unique(np.concatenate([self.nodes, turns]), return_index=True)
         self.mass = np.maximum(np.diff(self._cdf(self.edges), axis=1), 0.0)
-        posterior = ratio(np.concatenate([at_nodes, self._densities(turns)], axis=1)[:, kept])
-        self.ends = np.stack([posterior[:-1], posterior[1:]])
+        at_edges = np.concatenate([at_nodes, self._densities(turns)], axis=1)[:, kept]
+        posterior, seen, mean = ratio(at_edges), at_edges[0] > 0, ratio(self.mass)
+        self.ends = np.where([seen[:-1], seen[1:]], [posterior[:-1], posterior[1:]], mean)
         self._row = np.full(len(self.edges) - 1, -1)  # of a piece in the table of its series; −1 if not yet known
         self._table = np.empty((2, 0, _DEGREE))
 
@@ -197,11 +198,16 @@ def _nodes(p: FloatArray, scale: float) -> FloatArray:
     first[1:] = np.maximum(first[1:], last[:-1] + 1)
     count = np.maximum(last - first + 1, 0)
     fine = step * (np.arange(count.sum()) + np.repeat(first - (np.cumsum(count) - count), count))
-    nodes = np.concatenate([p[alone] - reach, p[alone] + reach, fine])
+    single = p[alone]  # noise may be narrower than the gap between floats
+    below = np.minimum(single - reach, np.nextafter(single, -1))
+    above = np.maximum(single + reach, np.nextafter(single, 2))
+    nodes = np.concatenate([single, below, above, fine])
     nodes = np.unique(np.concatenate([[0.0, 1.0], nodes[(nodes > 0) & (nodes < 1)]]))
     first, stop = np.searchsorted(p, nodes + np.array([[-reach], [reach]]))
     dull = (stop - first <= 1)[:-1] & (first[:-1] == first[1:]) & (stop[:-1] == stop[1:])  # the gap after each node
-    return np.asarray(nodes[np.concatenate([[True], ~(dull[:-1] & dull[1:]), [True]])])
+    kept = np.concatenate([[True], ~(dull[:-1] & dull[1:]), [True]])
+    kept[np.searchsorted(nodes, single)] = True
+    return np.asarray(nodes[kept])
 
 
 def _blocks(x: FloatArray, length: float) -> Iterator[slice]:
