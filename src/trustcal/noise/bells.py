@@ -176,7 +176,7 @@ class Bells(Density):
         return np.asarray(self._row[piece])
 
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """The largest bound on 2W + |W'| of the cells that an interval touches, or that of its distance to all values."""
+        """The largest bound on 2W + |W'| of the cells that an interval touches, or by its distance from all values."""
         cells = len(self.steepness)
         first, last = ((np.minimum(x, 1.0) * cells).astype(np.intp).clip(0, cells - 1) for x in (left, right))
         touched = np.stack([np.maximum(first - 1, 0), last + 1], axis=1).ravel()  # a cell more, as ends are rounded
