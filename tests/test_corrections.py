@@ -16,7 +16,7 @@ import trustcal as tc
 from tests.exact_laws import HALF, ZERO, Law
 from trustcal import guarantees
 from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, RandomRounding, TruncatedLaplace, UniformNoise
-from trustcal.paper import cdl_beyond_ece, ceiling_cells, floor_cells, rain
+from trustcal.paper import additive_cells, cdl_beyond_ece, ceiling_cells, floor_cells, rain
 
 TENTHS = st.integers(1, 24).map(lambda i: Fraction(i, 100))
 
@@ -37,6 +37,39 @@ def test_corollary_4_2_erratum_false_with_the_ceiling(n: int) -> None:
     assert found.less == float(expected)
     assert (expected > Fraction(2, n)) == (n >= 102)
     assert found.more == 2 / n
+
+
+@pytest.mark.parametrize("n", [2, 4, 10, 402, 404])
+def test_corollary_4_2_erratum_false_for_additive_noise(n: int) -> None:
+    """The rows are calibrated and lie in their cells; the mean regret is that of the rows as they are counted."""
+    others = n**3 - n
+    ones = (HALF + Fraction(1, n)) * others - 1
+    q = HALF + Fraction(1, n) - Fraction(1, others)
+    assert ones.denominator == 1  # a whole number
+    assert ones == q * others  # of frequency q: eps = 0
+    assert HALF <= q < HALF + Fraction(1, n)  # on the cell that announces 1/2, 1/others from its end
+    expected = ZERO
+    for surplus in range(-n // 2, n // 2 + 1):  # of ones over zeros among the rows at 1/2 that answer 1/2 − 1/n
+        chance = Fraction(comb(n, n // 2 + surplus), 2**n)  # Vandermonde
+        below = Fraction(surplus, 2)
+        expected += chance * 2 * (max(ZERO, below) + max(ZERO, ones - HALF * others - below)) / n**3
+    found = additive_cells(n)
+    assert found.less == float(expected)
+    assert (expected > Fraction(2, n)) == (n >= 404)
+
+
+def test_corollary_4_2_erratum_with_noise_that_is_not_0() -> None:
+    """Clamped Laplace noise of scale s = 1/(100N) is 1/s-private; with probability exp(−99) or less a row leaves.
+
+    A row that leaves changes the regret by at most 2/T, so what is claimed, 2·E|X| ≤ 2s more, is still exceeded.
+    """
+    n = 420
+    others = n**3 - n
+    surplus = Fraction((n // 2 + 1) * comb(n, n // 2 + 1), 4 * 2**n)
+    scale = Fraction(1, 100 * others)
+    assert ClampedLaplace(float(scale)).displacement().value <= float(scale) * (1 + 1e-12)
+    leaving = n**3 * Fraction(1, 2**99)  # exp(−99) < 2^−99
+    assert Fraction(2, n**3) * (surplus - 2 - leaving) > 2 * scale
 
 
 def test_lemma_4_3_erratum_its_cdl() -> None:

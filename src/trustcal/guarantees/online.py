@@ -116,8 +116,8 @@ def online_ece_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
 def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0) -> Bound:
     """Corollary 4.2 as stated: 2·E|X| + 8(1 − exp(−γ·eps) + δ) + 2·T^(−1/3).
 
-    False with ⌊T^(1/3)⌋ cells (`paper.floor_cells`); for some private noise with ⌈T^(1/3)⌉ (`paper.ceiling_cells`).
-    For additive noise on ⌈T^(1/3)⌉ cells it is open; `online_cdl` is the best bound known.
+    False with ⌊T^(1/3)⌋ cells (`paper.floor_cells`) and with ⌈T^(1/3)⌉ (`paper.ceiling_cells`), for additive noise too
+    (`paper.additive_cells`); `online_cdl` replaces it.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@
     private_pair                                                      where the sharp bounds are tight
     cdl_beyond_ece, smcal_beyond_dtc, gaussian_not_private,
     gaussian_cut_off, tv_beyond_density, weak_certificate,
-    ceiling_cells                                                     counterexamples
+    ceiling_cells, additive_cells                                     counterexamples
     hard_cases(eps)                                                   what each noise achieves on the lower bounds
     claims()                                                          every claim, as stated and as corrected
 
@@ -17,6 +17,7 @@ An `Instance` is a predictor, a calibrated reference, the coupling of the two, a
 from trustcal.paper.claim import Claim
 from trustcal.paper.counterexamples import (
     Counterexample,
+    additive_cells,
     cdl_beyond_ece,
     ceiling_cells,
     gaussian_cut_off,
@@ -49,6 +50,7 @@ __all__ = [
     "PrivatePair",
     "Sequence",
     "SequencePair",
+    "additive_cells",
     "batch_hard",
     "batch_hardest",
     "cdl_beyond_ece",

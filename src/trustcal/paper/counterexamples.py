@@ -7,6 +7,7 @@
     tv_beyond_density      Lemma A.3, for a density that is monotone on either side of 0 but not unimodal
     weak_certificate       the proof of Theorem 3.5, its dual certificate
     ceiling_cells          Corollary 4.2 with ⌈T^(1/3)⌉ cells, for some private noise
+    additive_cells         the same for additive noise
 
 Two more are in `hard_sequences`: `floor_cells` (Corollary 4.2 with ⌊T^(1/3)⌋ cells) and `online_hard_paper` (Theorem
 4.4's claim about CDL).
@@ -218,9 +219,39 @@ def ceiling_cells(cells: int) -> Counterexample:
     >>> f"{found.less - found.more:.2e}"
     '9.07e-09'
     """
+    return _beside_a_border(cells, 1)
+
+
+def additive_cells(cells: int) -> Counterexample:
+    """Corollary 4.2 is false on ⌈T^(1/3)⌉ cells for additive noise as well, such as the paper's.
+
+    As in `ceiling_cells`, but the others, N = n³ − n rounds, are at 1/2 + 1/n − 1/N, below their border by themselves:
+    one of them fewer is a one.  Noise that is small against 1/N leaves them in their cell.  E CDL is at least
+
+        2/n − 4/n³ + E(Z − J)⁺/n³
+
+    Parameters
+    ----------
+    cells : int
+        n, even and at least 2; from 404 on the claim fails.
+
+    Returns
+    -------
+    Counterexample
+        The lower bound on E CDL, and 2·T^(−1/3); as the noise shrinks, the other terms of the claim tend to 0.
+
+    >>> found = additive_cells(404)
+    >>> f"{found.less - found.more:.2e}"
+    '1.04e-10'
+    """
+    return _beside_a_border(cells, 2)
+
+
+def _beside_a_border(cells: int, missing: int) -> Counterexample:
+    """The others lose n² less what is missing, rows at 1/2 what falls below their border by chance; both over T/2."""
     n = checked_count("cells", cells, least=2)
     if n % 2:
         raise ValueError(f"the number of cells must be even, so that 1/2 is a border, not {cells!r}.")
     surplus = Fraction((n // 2 + 1) * comb(n, n // 2 + 1), 4 * 2**n)  # De Moivre's mean deviation
-    least = Fraction(2, n) - Fraction(2, n**3) * (1 - surplus)
+    least = Fraction(2, n) - Fraction(2, n**3) * (missing - surplus)
     return Counterexample("Corollary 4.2, with ⌈T^(1/3)⌉ cells: E CDL ≤ 2·T^(−1/3)", float(least), 2 / n)
