@@ -22,6 +22,7 @@ FLAWED = {
     "Lemma A.4": "a typo",
     "Theorem 4.1": "incomplete",
     "Corollary 4.2": "false",
+    "Corollary 4.2, additive noise": "false",
     "Lemma 4.3": "false",
     "Theorem 4.4, CDL": "false",
     "Introduction, Ω(T^(−1/3))": "incomplete",
