@@ -342,7 +342,7 @@ def test_the_convex_part_is_asked_for_rarely(kind: type[Noise], scale: float) ->
         patch.setattr(Density, "gain", counted)
         smoothed = SmoothedPredictor(q, kind(scale))  # type: ignore[call-arg]
         found, (low, high) = smoothed.cdl(), smoothed.cdl_thresholds
-    assert sum(asked) <= 200
+    assert sum(asked) <= 100
     mu = np.union1d(np.linspace(0, 1, 2001), np.concatenate([q.p, q.p - scale, q.p + scale]).clip(0, 1))
     r = smoothed.profile(mu)
     assert 2 * cav_at_half(mu, r) <= found + 1e-12

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _NODES = 12
 _DEGREE = 10
 _MOST_CELLS = 1 << 20
+_REACH = 9.0
+"""In scales; beyond, a bell has 1e-19 of its mass and less than 3e-18 of its peak."""
 _FEW = 16
 """With fewer values than this within reach, on average, pairs of a place and a value are cheaper than blocks."""
 _MOST_PAIRS = 1 << 20
@@ -64,7 +66,7 @@ class Bells(Density):
         """
         weights = self.weights if weights is None else weights
         before = np.zeros((2, len(self.places) + 1)) if far == 0 else far * running_sums(weights)
-        near, stop = np.searchsorted(self.places, x + self.scale * np.array([[-12.0], [12.0]]))
+        near, stop = np.searchsorted(self.places, x + self.scale * np.array([[-_REACH], [_REACH]]))
         mixed = np.asarray(before[:, near])
         pairs = np.cumsum(stop - near)
         if len(x) and pairs[-1] < _FEW * len(x):

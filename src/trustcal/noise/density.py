@@ -117,7 +117,7 @@ class Density(ABC):
 
     def thresholds(self) -> FloatArray:
         """Where the search begins; `curvature` may be used between these.  A grid: R is smooth but for convex kinks."""
-        return np.linspace(0, 1, 65)
+        return np.linspace(0, 1, 17)
 
     @abstractmethod
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:

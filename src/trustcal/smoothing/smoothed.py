@@ -124,7 +124,7 @@ class SmoothedPredictor:
     def cdl(self) -> float:
         """Calibration decision loss (Definition 2.12), 2·cav R(1/2), to 1e-12 (from below).
 
-        A hundred profiles of O(n), for Gaussian noise O(1/scale) if that is less, each; should R run along its
+        Some fifty profiles of O(n), for Gaussian noise O(1/scale) if that is less, each; should R run along its
         envelope, the search ends at 10^5 thresholds.
         """
         return self._worst[0]
