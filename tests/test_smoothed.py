@@ -307,7 +307,9 @@ def test_gaussian_pieces_are_integrated(q: Predictor, scale: float, mu: float) -
 
 
 @given(
-    st.lists(st.tuples(st.floats(0.1, 30), st.booleans(), st.floats(0.1, 1)), min_size=1, max_size=8),
+    st.lists(
+        st.tuples(st.floats(0.1, 30) | st.floats(15, 23), st.booleans(), st.floats(0.1, 1)), min_size=1, max_size=8
+    ),
     st.sampled_from([1e-3, 1e-5, 1e-7]),
 )
 def test_coarse_nodes_are_as_good_as_fine_ones(rows: list[tuple[float, bool, float]], scale: float) -> None:
@@ -320,9 +322,11 @@ def test_coarse_nodes_are_as_good_as_fine_ones(rows: list[tuple[float, bool, flo
         fine = np.arange(p[0] - 12 * scale, p[-1] + 12 * scale, scale / 8)
         patch.setattr(bells, "_nodes", lambda *_: np.concatenate([[0.0], fine, [1.0]]))
         whole = ClampedGaussian(scale).density_after(p, weights)
-    mu = np.concatenate([np.linspace(0, 1, 21), p, p + scale])
-    np.testing.assert_allclose(coarse.regret(mu), whole.regret(mu), rtol=0, atol=3e-13)
-    assert coarse.absolute_bias() == pytest.approx(whole.absolute_bias(), abs=1e-12)
+    mu = np.concatenate([np.linspace(0, 1, 21), p, p + scale, [1e-9, 1e-6, 1e-3, 1 - 1e-3, 1 - 1e-6, 1 - 1e-9]])
+    # A place near 1/2 is rounded by up to 2^-54, and a density of this scale changes there by that part of the scale.
+    rounding = 2.0**-53 / scale
+    np.testing.assert_allclose(coarse.regret(mu), whole.regret(mu), rtol=0, atol=3e-13 + rounding)
+    assert coarse.absolute_bias() == pytest.approx(whole.absolute_bias(), abs=1e-12 + rounding)
 
 
 @pytest.mark.parametrize("kind", [ClampedLaplace, TruncatedLaplace, ClampedGaussian, TruncatedGaussian])

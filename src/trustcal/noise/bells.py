@@ -187,12 +187,14 @@ class Bells(Density):
 
 
 def _nodes(p: FloatArray, scale: float) -> FloatArray:
-    """A grid of an eighth of the scale, but coarse where at most one value is within 8.5 scales.
+    """A grid of an eighth of the scale within 8.5 scales of a value, but coarse where only one value counts.
 
-    There p_hat is that value's own, up to bells that have 2Φ(−8.5) < 2e-17 of their mass there.
+    Farther away bells have 2Φ(−8.5) < 2e-17 of their mass.  Densities are sums over places within 12 scales, and
+    `condensed` moves a value by up to half a scale.  So where one value is within 13 scales, p_hat is its own, and a
+    long piece needs no series.
     """
-    step, reach = min(scale / 8, 1 / 16), 8.5 * scale
-    crowded = np.diff(p) <= 2 * reach
+    step, reach, counts = min(scale / 8, 1 / 16), 8.5 * scale, 13 * scale
+    crowded = np.diff(p) <= reach + counts
     alone = ~(np.append(crowded, False) | np.append(False, crowded))
     # Multiples of the step within reach of some value: each value adds those beyond the reach of the one before it.
     near = np.clip(p[~alone, None] + np.array([-reach, reach]), 0.0, 1.0) / step
@@ -205,7 +207,7 @@ def _nodes(p: FloatArray, scale: float) -> FloatArray:
     above = np.maximum(single + reach, np.nextafter(single, 2))
     nodes = np.concatenate([single, below, above, fine])
     nodes = np.unique(np.concatenate([[0.0, 1.0], nodes[(nodes > 0) & (nodes < 1)]]))
-    first, stop = np.searchsorted(p, nodes + np.array([[-reach], [reach]]))
+    first, stop = np.searchsorted(p, nodes + np.array([[-counts], [counts]]))
     dull = (stop - first <= 1)[:-1] & (first[:-1] == first[1:]) & (stop[:-1] == stop[1:])  # the gap after each node
     kept = np.concatenate([[True], ~(dull[:-1] & dull[1:]), [True]])
     kept[np.searchsorted(nodes, single)] = True
