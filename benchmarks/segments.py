@@ -1,6 +1,7 @@
 """Does the search find the segment that is hurt, and nothing where nobody is?  What does counting cost?
 
 python -m benchmarks.segments planted                       # or: null; --populations 100 --first 0
+python -m benchmarks.segments statistic                     # why the search tests bias, not the decision loss
 python -m benchmarks.segments scale                         # or: --rows 10000000 --engine polars
 python -m benchmarks.segments repair --populations 10       # needs the package mcgrad
 
@@ -17,6 +18,7 @@ import argparse
 import time
 from collections.abc import Callable
 from importlib import import_module
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -71,6 +73,62 @@ def search(first: int, populations: int, rows: int, wrong: float) -> None:
         f"{what} in {right:.0f} of {populations} populations of {rows:,} rows ({first} to {first + populations - 1});"
     )
     print(f"something else found in {others:.0f}; {spent:.1f} s of CPU each.")
+
+
+def statistic(first: int, populations: int, rows: int) -> None:
+    """The planted segment by two statistics, beside the largest of all segments of a calibrated population.
+
+    Both are standardised: the decision loss (monotone CDL) by its mean and spread in calibrated segments of the same
+    size and law, the bias by its variance.  Two thirds of the rows choose, as in the search.
+    """
+    ours: dict[str, list[float]] = {"decision loss": [], "bias": []}
+    largest: dict[str, list[float]] = {"decision loss": [], "bias": []}
+    standard = [_standard(law, rows) for law in range(3)]
+    for seed in range(first, first + populations):
+        for wrong, found in ((0.1, ours), (0.0, largest)):
+            table, segment, _ = population(seed, rows, wrong)
+            p, y = table["prediction"].to_numpy(), table["outcome"].to_numpy()
+            columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names[2:]}
+            chosen = np.random.default_rng(seed).random(rows) < 2 / 3
+            parts = [np.all([columns[name] == level for name, level in segment.items()], axis=0)]
+            if not wrong:
+                parts = [
+                    (columns[one] == a) & (columns[other] == b)
+                    for one, other in combinations(columns, 2)
+                    for a in "abcde"
+                    for b in "abcde"
+                ]
+            both = [_scores(y[part & chosen], p[part & chosen], standard[seed % 3]) for part in parts]
+            for name, score in zip(found, np.max(both, axis=0).tolist(), strict=True):
+                found[name].append(score)
+    print(f"{populations} populations of {rows:,} rows; standardised statistics on the rows that choose")
+    for name, planted in ours.items():
+        critical = float(np.median(largest[name]))
+        above = int(np.sum(np.array(planted) > critical))
+        print(f"  {name:<14} planted segment {np.median(planted):5.1f} (smallest {min(planted):.1f}); ", end="")
+        print(f"largest of {len(parts):,} calibrated ones {critical:.1f} (median); above it in {above} populations")
+
+
+def _standard(law: int, rows: int) -> Any:
+    """Sizes of segments, and mean and standard deviation of their decision loss if they are calibrated."""
+    rng = np.random.default_rng(law)
+    sizes = np.geomspace(100, rows, 10).astype(int)
+    found = []
+    for size in sizes:
+        drawn = []
+        for _ in range(100 if size < 10_000 else 25):
+            p = LAWS[law](rng, size)
+            drawn.append(tc.monotone_cdl(rng.random(size) < p, p))
+        found.append((np.log(size), np.log(np.mean(drawn)), np.log(np.std(drawn))))
+    return np.array(found).T
+
+
+def _scores(y: Any, p: Any, standard: Any) -> tuple[float, float]:
+    """The decision loss and the bias of a segment, standardised."""
+    sizes, means, spreads = standard
+    mean, spread = (np.exp(np.interp(np.log(len(p)), sizes, line)) for line in (means, spreads))
+    bias = abs(float((y - p).sum())) / float(np.sqrt((p * (1 - p)).sum()))
+    return (tc.monotone_cdl(y, p) - mean) / spread, bias
 
 
 def scale(rows: int, engine: str) -> None:
@@ -170,7 +228,7 @@ def _both(do: Callable[[], object]) -> float:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("question", choices=["planted", "null", "scale", "repair"])
+    parser.add_argument("question", choices=["planted", "null", "statistic", "scale", "repair"])
     parser.add_argument("--populations", type=int, default=100)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--rows", type=int)
@@ -178,6 +236,8 @@ if __name__ == "__main__":
     asked = parser.parse_args()
     if asked.question == "scale":
         scale(asked.rows or 10_000_000, asked.engine)
+    elif asked.question == "statistic":
+        statistic(asked.first, asked.populations, asked.rows or 100_000)
     elif asked.question == "repair":
         repair(asked.first, asked.populations, asked.rows or 100_000)
     else:

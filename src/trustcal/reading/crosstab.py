@@ -213,9 +213,9 @@ def _levels(run: Run, valid: str, places: Sequence[int], least: int) -> dict[int
 
 
 def _counted(run: Run, valid: str, features: tuple[Feature, ...], edges: FloatArray) -> Crosstab:
-    codes = [f"{_code(f'g{index}', feature)} AS f{index}" for index, feature in enumerate(features)]
+    codes = [f"{code_sql(f'g{index}', feature)} AS f{index}" for index, feature in enumerate(features)]
     names = [f"f{index}" for index in range(len(features))]
-    keys = ", ".join([*codes, f"{_place('p', edges)} AS b"])
+    keys = ", ".join([*codes, f"{place_sql('p', edges)} AS b"])
     sums = f"count(*) AS n, CAST(sum(CAST(round(p * {STEPS}) AS BIGINT)) AS BIGINT) AS s, count_if(y = 1) AS one"
     by = ", ".join([*names, "b"])
     parts = [
@@ -230,11 +230,11 @@ def _counted(run: Run, valid: str, features: tuple[Feature, ...], edges: FloatAr
     return Crosstab.from_counts(features, edges, found, columns[-4].astype(np.int16), np.array(columns[-3:]))
 
 
-def _code(value: str, feature: Feature) -> str:
+def code_sql(value: str, feature: Feature) -> str:
     """The code of a feature's value, as SQL."""
     text = f"CAST({value} AS VARCHAR)"
     if feature.numeric:
-        known = f"{_place(f'CAST({value} AS DOUBLE)', feature.cuts)} + {FIRST}"
+        known = f"{place_sql(f'CAST({value} AS DOUBLE)', feature.cuts)} + {FIRST}"
     elif feature.levels:
         listed = ", ".join(map(quoted, feature.levels))
         known = f"coalesce(list_position([{listed}], {text}) + {FIRST - 1}, {RARE})"
@@ -243,7 +243,7 @@ def _code(value: str, feature: Feature) -> str:
     return f"CAST(CASE WHEN {value} IS NULL THEN {MISSING} ELSE {known} END AS SMALLINT)"
 
 
-def _place(value: str, cuts: Sequence[float] | FloatArray) -> str:
+def place_sql(value: str, cuts: Sequence[float] | FloatArray) -> str:
     """How many cuts a value exceeds."""
     steps = [f"CAST({value} > CAST({float(cut)!r} AS DOUBLE) AS SMALLINT)" for cut in cuts]
     return f"({' + '.join(['CAST(0 AS SMALLINT)', *steps])})"

@@ -9,7 +9,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from trustcal.reading.crosstab import STEPS, Crosstab
+from trustcal.reading.crosstab import STEPS, Crosstab, IntArray
 from trustcal.reading.features import (
     FEW,
     FIRST,
@@ -20,6 +20,7 @@ from trustcal.reading.features import (
     category_feature,
     number_feature,
 )
+from trustcal.reading.fine_counts import CELLS, CodedPart
 from trustcal.reading.memberships import BoolArray, Conjunction
 from trustcal.reading.narwhals import failures, outcomes_of, rows_of_frame, titled
 from trustcal.reading.request import Request
@@ -38,11 +39,11 @@ def crosstab_of_frame(frame: nw.LazyFrame[Any], request: Request, edges: FloatAr
             for column, name in zip(names, request.columns.by, strict=True)
         )
         codes = [
-            _code(column, feature, schema[column]).alias(f"f{column}")
+            code_of(column, feature, schema[column]).alias(f"f{column}")
             for column, feature in zip(names, features, strict=True)
         ]
         told = (nw.col("p") * float(STEPS)).round().cast(nw.Int64)
-        coded = rows.select("y", *codes, _place(nw.col("p"), edges.tolist()).alias("b"), told.alias("s"))
+        coded = rows.select("y", *codes, place_in(nw.col("p"), edges.tolist()).alias("b"), told.alias("s"))
         keys = ["y", "b", *(f"f{column}" for column in names)]
         found = coded.group_by(*keys, drop_null_keys=False).agg(nw.len().alias("n"), nw.col("s").sum()).collect()
     y = outcomes_of(found["y"], request, titled(frame))
@@ -51,6 +52,45 @@ def crosstab_of_frame(frame: nw.LazyFrame[Any], request: Request, edges: FloatAr
     code = np.array([found[f"f{column}"].to_numpy()[valid] for column in names], dtype=np.int16)
     sums = np.array([counted["n"], counted["s"], counted["n"] * (y[valid] == 1)]).astype(np.int64)
     return Crosstab.from_counts(features, edges, code.reshape(len(names), -1), counted["b"].astype(np.int16), sums)
+
+
+def fine_counts_of_frame(
+    frame: nw.LazyFrame[Any], request: Request, table: Crosstab, parts: Sequence[CodedPart], used: Sequence[int]
+) -> IntArray:
+    """The rows of parts by range and cell: parts (bits), ranges, cells, rows, predictions in 1/STEPS, outcomes 1."""
+    rows = rows_of_frame(frame, request)
+    rows = rows.filter((nw.col("p") >= 0) & (nw.col("p") <= 1))
+    with failures(frame):
+        schema = rows.collect_schema()
+        codes = {
+            place: code_of(f"g{index}", table.features[place], schema[f"g{index}"]) for index, place in enumerate(used)
+        }
+        p = nw.col("p")
+        coded = rows.select(
+            "y",
+            *(code.alias(f"f{place}") for place, code in codes.items()),
+            place_in(p, table.edges.tolist()).alias("b"),
+            (p * float(CELLS)).floor().cast(nw.Int64).alias("c"),
+            (p * float(STEPS)).round().cast(nw.Int64).alias("s"),
+        )
+        coded = coded.select("y", "b", "c", "s", _member(parts).alias("m")).filter(nw.col("m") > 0)
+        found = coded.group_by("y", "m", "b", "c", drop_null_keys=False).agg(nw.len().alias("n"), nw.col("s").sum())
+        counted = found.collect()
+    y = outcomes_of(counted["y"], request, titled(frame))
+    valid = (y == 0) | (y == 1)
+    lines = [counted[name].to_numpy()[valid] for name in ("m", "b", "c", "n", "s")]
+    return np.array([*lines, lines[3] * (y[valid] == 1)]).astype(np.int64)
+
+
+def _member(parts: Sequence[CodedPart]) -> nw.Expr:
+    """The parts to which a row belongs, one bit for each."""
+    member = nw.lit(0)
+    for index, part in enumerate(parts):
+        met = nw.lit(True)
+        for place, first, last in zip(part.features, part.first, part.last, strict=True):
+            met = met & (nw.col(f"f{place}") >= first) & (nw.col(f"f{place}") <= last)
+        member = member + nw.when(met).then(nw.lit(1 << index)).otherwise(nw.lit(0))
+    return member
 
 
 def memberships_of_frame(frame: nw.LazyFrame[Any], segments: Sequence[Conjunction], used: Sequence[str]) -> BoolArray:
@@ -108,11 +148,11 @@ def _text(value: nw.Expr, dtype: Any) -> nw.Expr:
     return nw.when(~_number(value).is_null()).then(text) if dtype.is_numeric() else text
 
 
-def _code(column: str, feature: Feature, dtype: Any) -> nw.Expr:
+def code_of(column: str, feature: Feature, dtype: Any) -> nw.Expr:
     """The code of a feature's value."""
     if feature.numeric:
         number = _number(nw.col(column))
-        return nw.when(number.is_null()).then(nw.lit(MISSING)).otherwise(_place(number, feature.cuts) + FIRST)
+        return nw.when(number.is_null()).then(nw.lit(MISSING)).otherwise(place_in(number, feature.cuts) + FIRST)
     text = _text(nw.col(column), dtype)
     code = nw.lit(0)
     for place, level in enumerate(feature.levels):
@@ -120,7 +160,7 @@ def _code(column: str, feature: Feature, dtype: Any) -> nw.Expr:
     return nw.when(text.is_null()).then(nw.lit(MISSING)).otherwise(code)
 
 
-def _place(value: nw.Expr, cuts: Sequence[float]) -> nw.Expr:
+def place_in(value: nw.Expr, cuts: Sequence[float]) -> nw.Expr:
     """How many cuts a value exceeds."""
     place = nw.lit(0)
     for cut in cuts:

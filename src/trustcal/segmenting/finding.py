@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from math import hypot, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -15,11 +14,13 @@ from trustcal.predictor import Predictor
 from trustcal.reading import payoff_problem, reading
 from trustcal.reading.columns import Columns
 from trustcal.reading.crosstab import ALL, Crosstab, crosstab, feature_names
+from trustcal.reading.fine_counts import fine_counts
 from trustcal.segmenting.conjunctions import families
-from trustcal.segmenting.harm import Criterion, FloatArray, Half, PayoffCriterion, criterion, smallest_gap
+from trustcal.segmenting.harm import Criterion, FloatArray, PayoffCriterion, criterion, smallest_gap
+from trustcal.segmenting.judging import JudgedHarm, decision_loss_harm, loss_of_shift, payoff_harm, split_fine
 from trustcal.segmenting.merging import HurtPart, merged
 from trustcal.segmenting.record import Detectable, Segment, Segments
-from trustcal.segmenting.search import CHOOSING, Step, critical_surprise, largest_by_chance, split, steps
+from trustcal.segmenting.search import CHOOSING, critical_surprise, largest_by_chance, split, steps
 
 DRAWS: Final = 99
 """Draws of calibrated outcomes, unless asked otherwise."""
@@ -27,8 +28,6 @@ MOST: Final = 10
 """At most this many segments are found."""
 SHARES: Final = (0.01, 0.02, 0.05, 0.1)
 """Sizes of segments for which the smallest detectable error is given, after the smallest size searched."""
-NORMAL: Final = 1.959963984540054
-"""The 97.5 % quantile of the normal distribution."""
 
 
 def segments(
@@ -48,9 +47,10 @@ def segments(
     """Find the parts of the population that lose most by believing the predictions.
 
     A segment is a conjunction of at most `depth` conditions on features: a level of a category, or a number between two
-    quintiles.  Its harm is what a better reading of its predictions would save on a stretch of predictions: with
-    payoffs, another action; without, shifted predictions, judged by the Brier score, the average decision loss over all
-    thresholds.  The p-values hold for all segments together; harm is estimated on rows that did not choose.
+    quintiles.  Its harm is what a better reading of its predictions would save: with payoffs, what another action earns
+    on a stretch of predictions; without, the bin-free decision loss (`monotone_cdl`): the most anyone could save by
+    moving thresholds.  The p-values hold for all segments together; harm is estimated on rows
+    that did not choose.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def segments(
     region = north and device = old -0.1
 
     One grouping of the rows by all features in their engine; then O(draws·m) for each set of features, for m distinct
-    combinations of their values.
+    combinations of their values.  Without payoffs, one more grouping for the predictions of the segments found.
     """
     asked = payoff_problem(problem)
     found = reading(
@@ -146,19 +146,30 @@ def segments_of(
     harm = criterion(q, problem)
     table = crosstab(source, columns, names, harm.edges, size, positive)
     searched = families(table, depth, size)
-    choosing, judging = split(table, generator(rng, Role.SPLITS))
+    splitting = generator(rng, Role.SPLITS)
+    choosing, judging = split(table, splitting)
     by_chance = largest_by_chance(table, choosing, searched, harm, draws, generator(rng))
     found, p = steps(table, choosing, searched, harm, by_chance, MOST)
+    parts = merged(found, table)
+    if isinstance(harm, PayoffCriterion):
+        judged = [payoff_harm(part, choosing, judging, harm) for part in parts]
+    elif parts:
+        fine = fine_counts(source, columns, table, [step.coded for step in found], positive)
+        halves = [split_fine(table, found, part, fine, judging, splitting) for part in parts]
+        judged = [decision_loss_harm(*both) for both in halves]
+    else:
+        judged = []
+    told = [_segment(table, part, one, harm) for part, one in zip(parts, judged, strict=True)]
     used = {place for family in searched for place in family.features}
     named = [feature.name for feature in table.features]
     return Segments(
-        found=tuple(_segment(table, part, choosing, judging, harm) for part in merged(found, table)),
+        found=tuple(sorted(told, key=lambda segment: -segment.total)),
         features=tuple(name for place, name in enumerate(named) if place in used),
         unused=tuple(name for place, name in enumerate(named) if place not in used),
         depth=depth,
         least=size,
         searched=sum(map(len, searched)),
-        criterion="Brier score" if problem is None else "payoff",
+        criterion="decision loss" if problem is None else "payoff",
         rows=int(table.rows.sum()),
         draws=draws,
         p_value=p,
@@ -166,15 +177,12 @@ def segments_of(
     )
 
 
-def _segment(table: Crosstab, part: HurtPart, choosing: Half, judging: Half, harm: Criterion) -> Segment:
-    """A part in words: the stretch of its most harmful step, and the harm of all steps on the rows that judge."""
-    step, here = part.steps[0], part.here
+def _segment(table: Crosstab, part: HurtPart, judged: JudgedHarm, harm: Criterion) -> Segment:
+    """A part in words: the stretch of its most harmful step, and the harm on the rows that judge."""
+    step = part.steps[0]
     first, last = step.stretch
     edges = [0.0, *table.edges.tolist(), 1.0]
-    rows, judges = int(table.rows[here].sum()), max(1.0, float(judging.rows[here].sum()))
-    told, seen = ((half * choosing.rows)[step.moved].sum() for half in (step.before.told, 1.0))
-    gains, errors = zip(*(_saved(one, judging, harm) for one in part.steps), strict=True)
-    gain, error = sum(gains), hypot(*errors)
+    rows = int(table.rows[part.here].sum())
     taken = better = None
     if isinstance(harm, PayoffCriterion):
         taken, better = (harm.problem.actions[at.action[step.moved][0]] for at in (step.before, step.after))
@@ -184,24 +192,15 @@ def _segment(table: Crosstab, part: HurtPart, choosing: Half, judging: Half, har
         share=rows / int(table.rows.sum()),
         low=edges[first],
         high=edges[last],
-        gap=float((choosing.positive[step.moved].sum() - told) / seen),
+        gap=step.gap,
         taken=taken,
         better=better,
-        harm=gain / judges,
-        lower=(gain - NORMAL * error) / judges,
-        upper=(gain + NORMAL * error) / judges,
-        chosen_harm=part.harm / float(choosing.rows[here].sum()),
+        harm=judged.harm,
+        lower=judged.lower,
+        upper=judged.upper,
+        chosen_harm=judged.chosen,
         p_value=max(one.p_value for one in part.steps),
     )
-
-
-def _saved(step: Step, half: Half, harm: Criterion) -> tuple[float, float]:
-    """What the new reading of a segment saves on some rows, in total, and its standard error."""
-    at_0, at_1 = (each[step.moved] for each in harm.saved(step.before, step.after))
-    zero, one = (half.rows - half.positive)[step.moved], half.positive[step.moved]
-    gain = float((zero * at_0 + one * at_1).sum())
-    square = float((zero * at_0**2 + one * at_1**2).sum())
-    return gain, sqrt(max(0.0, square - gain * gain / max(1.0, float(zero.sum() + one.sum()))))
 
 
 def _detectable(
@@ -213,6 +212,9 @@ def _detectable(
     found = []
     for share in sorted({min(1.0, least / rows), *(share for share in SHARES if share * rows > least)}):
         chosen = CHOOSING * share * rows
-        gap = None if isinstance(harm, PayoffCriterion) else smallest_gap(chosen, variance, critical)
-        found.append(Detectable(share, gap, harm.smallest(chosen, variance, critical)))
+        if isinstance(harm, PayoffCriterion):
+            found.append(Detectable(share, None, harm.smallest(chosen, critical)))
+        else:
+            gap = smallest_gap(chosen, variance, critical)
+            found.append(Detectable(share, gap, loss_of_shift(q, gap)))
     return tuple(found)

@@ -1,16 +1,18 @@
-"""What belief costs a segment, and how surprising that would be if the predictions were calibrated.
+"""How the search looks for harm: what it adds up on a stretch of predictions, and how surprising that would be.
 
-A segment is judged on a stretch of predictions: a few neighbouring ranges.  There n rows were told e in total, and k of
-them had outcome 1.
+A stretch is a few neighbouring ranges.  There n rows were told e in total, and k of them had outcome 1.
 
-    Brier score   (R² − V)/n with R = k − e and V = Σ p(1 − p): what shifting these predictions by R/n would save, less
-                  what chance alone would save
+    bias          (R² − V)/n with R = k − e and V = Σ p(1 − p): what shifting these predictions by R/n would save in
+                  Brier score, less what chance alone would save
     payoff        G = max over actions a of Σ U(a, y) − U(own action, y): what one other action would have earned more
 
-The first is the loss of the decision maker whose payoff is the Brier score, which averages over all thresholds.  The
-surprise of a sum R with variance V is R²/(V + |R|/3): by Bernstein's inequality it exceeds t with probability at most
-2·exp(−t/2), in small segments and in large ones, for rare outcomes and for frequent ones.  For payoffs, R is G in units
-of the largest difference that one row can make, and V its variance if the other action were just as good.
+The first is for users without payoffs.  Nobody gains by moving a threshold from μ to ν unless the predictions between
+the two are biased, so a segment whose stretches have no bias has no decision loss; and twice the integral of the loss
+profile over all thresholds is what re-reading saves in Brier score.  `judging.py` then says what a segment loses.
+
+The surprise of a sum R with variance V is R²/(V + |R|/3): by Bernstein's inequality it exceeds t with probability at
+most 2·exp(−t/2), in small segments and in large ones, for rare outcomes and for frequent ones.  For payoffs, R is G in
+units of the largest difference that one row can make, and V its variance if the other action were just as good.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ class Beliefs:
 
 @dataclass(frozen=True, eq=False)
 class Criterion(ABC):
-    """How harm is measured, and on which stretches of predictions."""
+    """How the search measures harm, and on which stretches of predictions."""
 
     edges: FloatArray
     """Where predictions are cut."""
@@ -96,19 +98,11 @@ class Criterion(ABC):
     def reread(self, half: Half, beliefs: Beliefs, here: NDArray[np.bool_]) -> Beliefs:
         """The better reading of some entries."""
 
-    @abstractmethod
-    def saved(self, before: Beliefs, after: Beliefs) -> tuple[FloatArray, FloatArray]:
-        """What a new reading saves on a row of each entry, if the outcome is 0 and if it is 1."""
-
-    @abstractmethod
-    def smallest(self, rows: float, variance: float, critical: float) -> float:
-        """The harm per row that surprises more than `critical` in about 4 of 5 cases."""
-
 
 @final
 @dataclass(frozen=True, eq=False)
-class BrierCriterion(Criterion):
-    """Harm in Brier score: predictions are shifted."""
+class BiasCriterion(Criterion):
+    """Bias on a stretch: predictions are shifted."""
 
     def columns(self, half: Half, beliefs: Beliefs) -> FloatArray:
         """Rows, predictions, their variance, and outcomes."""
@@ -130,14 +124,6 @@ class BrierCriterion(Criterion):
         rows = half.rows[here]
         gap = (half.positive[here] - rows * beliefs.told[here]).sum() / rows.sum()
         return Beliefs(np.where(here, np.clip(beliefs.told + gap, 0.0, 1.0), beliefs.told), beliefs.action)
-
-    def saved(self, before: Beliefs, after: Beliefs) -> tuple[FloatArray, FloatArray]:
-        """Differences of squared errors."""
-        return before.told**2 - after.told**2, (1 - before.told) ** 2 - (1 - after.told) ** 2
-
-    def smallest(self, rows: float, variance: float, critical: float) -> float:
-        """The square of the smallest error in the mean."""
-        return smallest_gap(rows, variance, critical) ** 2
 
 
 @final
@@ -192,22 +178,25 @@ class PayoffCriterion(Criterion):
         return Beliefs(beliefs.told, np.where(here, best, beliefs.action))
 
     def saved(self, before: Beliefs, after: Beliefs) -> tuple[FloatArray, FloatArray]:
-        """Differences of payoffs."""
+        """What a new reading earns more on a row of each entry, if the outcome is 0 and if it is 1."""
         at_0, at_1 = (self.problem.payoff[after.action] - self.problem.payoff[before.action]).T
         return at_0, at_1
 
-    def smallest(self, rows: float, variance: float, critical: float) -> float:  # noqa: ARG002
-        """The largest over the thresholds: the weight times how far beyond it the frequency must be."""
+    def smallest(self, rows: float, critical: float) -> float:
+        """The gain per row that surprises more than `critical` in about 4 of 5 cases.
+
+        It is the largest over the thresholds: the weight times how far beyond it the frequency must be.
+        """
         pairs = zip(self.problem.weights.tolist(), self.problem.thresholds.tolist(), strict=True)
         return max((m * smallest_gap(rows, mu * (1 - mu), critical) for m, mu in pairs), default=0.0)
 
 
 def criterion(q: Predictor, problem: DecisionProblem | None) -> Criterion:
-    """How to measure harm: by the user's payoffs, or else by the Brier score.  O(n)."""
+    """How to measure harm: by the user's payoffs, or else by bias.  O(n)."""
     share = np.cumsum(q.mass) / q.mass.sum()
     cuts = q.p[np.minimum(np.searchsorted(share, QUARTERS), len(q) - 1)]
     if problem is None:
-        return BrierCriterion(np.unique(cuts[cuts < q.p[-1]]))
+        return BiasCriterion(np.unique(cuts[cuts < q.p[-1]]))
     cuts = np.concatenate([cuts, problem.thresholds])
     return PayoffCriterion(np.unique(cuts[cuts < q.p[-1]]), problem)
 

@@ -33,7 +33,8 @@ class Segment:
     better: str | None
     """The action that earns more there; None without payoffs."""
     harm: float
-    """The harm per row of the segment, on all predictions, estimated on rows that did not choose it."""
+    """The harm per row of the segment, estimated on rows that did not choose it: in payoffs, or the decision loss as a
+    share of the payoff range."""
     lower: float
     """The lower end of its 95 % interval."""
     upper: float
@@ -87,7 +88,7 @@ class Segments:
     """
 
     found: tuple[Segment, ...]
-    """The segments, in the order in which they were found."""
+    """The segments, those with the largest total harm first."""
     features: tuple[str, ...]
     """The columns whose values made conditions."""
     unused: tuple[str, ...]
@@ -99,7 +100,7 @@ class Segments:
     searched: int
     """The number of segments searched."""
     criterion: str
-    """What harm is measured in: "payoff" or "Brier score"."""
+    """What harm is measured in: "payoff" or "decision loss"."""
     rows: int
     """The number of rows; two thirds of them chose, one third judged."""
     draws: int
@@ -124,7 +125,9 @@ class Segments:
         else:
             hurt = f"{len(self.found)} {'is' if len(self.found) == 1 else 'are'} hurt beyond chance"
             told = [f"Of {searched}, {hurt}. The p-values hold for all of them together."]
-            unit = "in your payoffs" if self.criterion == "payoff" else "in Brier score, a share of the payoff range"
+            unit = (
+                "in your payoffs" if self.criterion == "payoff" else "the decision loss, as a share of the payoff range"
+            )
             told.append(f"Harm is {unit}, estimated on a third of the rows, which did not choose the segments.")
         what = "Predictions off by" if self.criterion != "payoff" else "A harm per row of"
         least = ", ".join(

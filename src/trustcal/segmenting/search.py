@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.reading.crosstab import Crosstab
+from trustcal.reading.fine_counts import CodedPart
 from trustcal.segmenting.conjunctions import Family
 from trustcal.segmenting.harm import Beliefs, Criterion, FloatArray, Half, Stretch
 
@@ -43,9 +44,17 @@ class Step:
     """Those among them on the stretch: they are read anew."""
     harm: float
     """The harm in total, on the rows that choose."""
+    gap: float
+    """Mean outcome less mean prediction on the stretch, on the rows that choose."""
     p_value: float
     before: Beliefs
     after: Beliefs
+
+    @property
+    def coded(self) -> CodedPart:
+        """The segment as codes of features."""
+        codes = tuple(self.family.codes[self.place].tolist())
+        return CodedPart(self.family.features, codes, codes)
 
 
 def split(table: Crosstab, rng: np.random.Generator) -> tuple[Half, Half]:
@@ -148,7 +157,9 @@ def _next(
     here = family.segment(table) == place
     moved = here & (table.ranges >= stretch[0]) & (table.ranges < stretch[1])
     after = criterion.reread(choosing, beliefs, moved)
-    step = Step(family, place, stretch, here, moved, most, p_value(surprised, by_chance), beliefs, after)
+    told, rows = ((each * choosing.rows)[moved].sum() for each in (beliefs.told, 1.0))
+    gap = float((choosing.positive[moved].sum() - told) / rows)
+    step = Step(family, place, stretch, here, moved, most, gap, p_value(surprised, by_chance), beliefs, after)
     return step, p_value(largest, by_chance)
 
 
