@@ -49,7 +49,7 @@ def test_the_command_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFi
     assert said.startswith("These probabilities are off, and not by chance: your decision maker loses")
     assert "Wrong most expensively: where the recommendation is 'keep'" in said
     assert re.search(r"The likeliest class is given \d\d\.\d % on average, and is right in \d\d\.\d % ", said)
-    assert err == ""
+    assert err == f"The page is in {page}: open it in a browser.\n"
     html = page.read_text()
     assert "Recommendation by recommendation" in html
     assert 'id="matrix"' in html
@@ -175,7 +175,8 @@ def test_bad_input_is_one_line(
 def test_bad_options_are_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = str(folder / "rows.csv")
     for more, message in (
-        (["--by", "w"], "--by is for two outcomes"),
+        (["--by", "nobody"], "no column 'nobody'"),
+        (["--segments", "w"], "--segments is for two outcomes"),
         (["-p", "p_cat"], "--prediction is for two outcomes"),
         (["--payoff", file], "a payoff file for classes is a CSV with the header action"),
     ):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from numpy.typing import ArrayLike
 
 from trustcal.auditing import DRAWS, Failure, Gate, audit
+from trustcal.auditing.class_gates import CLASS_TESTS
 
 _OPPOSITE: Final = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 
@@ -28,7 +30,8 @@ def assert_trustworthy(
     *conditions : str
         What must hold, in the syntax of gates (`trustcal.auditing.Gate`): a name, a sign and a number.
     **options
-        Passed to `audit`: `payoff`, `by`, `draws`, `rng` and so on.  Enough draws for the conditions by default.
+        Passed to `audit`: `classes`, `payoff`, `by`, `draws`, `rng` and so on.  By default there are enough draws for
+        the conditions.
 
     Raises
     ------
@@ -52,13 +55,14 @@ def assert_trustworthy(
     if not conditions:
         raise ValueError('there must be a condition, such as "loss.lower<=0.02", but none is given.')
     asked = [Gate.parse(condition) for condition in conditions]
-    against = [Gate(gate.name, gate.part, _OPPOSITE[gate.sign], gate.bound, gate.each) for gate in asked]
-    options.setdefault("draws", max([DRAWS, *(gate.draws for gate in against)]))
+    against = [replace(gate, sign=_OPPOSITE[gate.sign]) for gate in asked]
+    tests = 1 if options.get("classes") is None else CLASS_TESTS
+    options.setdefault("draws", max([DRAWS, *(tests * (gate.draws + 1) for gate in against)]))
     found = audit(y_true, y_prob, **options)
     failed = [
         f"{gate} does not hold: it is {failure.value:.6g}{_where(failure)}."
         for gate, opposite in zip(asked, against, strict=True)
-        for failure in opposite.failures(found)
+        for failure in found.check(opposite)
     ]
     if failed:
         hurt = [f"Worst hit: {found.verdict.hurt[0].text}"] if found.verdict.hurt else []

@@ -2,7 +2,7 @@
 
 from trustcal.auditing.advice import Advice
 from trustcal.auditing.class_measuring import class_audit
-from trustcal.auditing.class_numbers import OutcomeLoss, PairAudit, WorstOutcomeLoss
+from trustcal.auditing.class_numbers import ClassGroupAudit, OutcomeLoss, PairAudit, WorstOutcomeLoss
 from trustcal.auditing.class_record import ClassAudit
 from trustcal.auditing.document import TITLE
 from trustcal.auditing.gates import Failure, Gate
@@ -28,6 +28,7 @@ __all__ = [
     "Advice",
     "Audit",
     "ClassAudit",
+    "ClassGroupAudit",
     "DecisionLoss",
     "Failure",
     "Fall",

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trustcal.auditing.class_numbers import OutcomeLoss, PairAudit, WorstOutcomeLoss
+from trustcal.auditing.class_groups import class_groups
+from trustcal.auditing.class_losses import outcome_loss, plain_table
+from trustcal.auditing.class_numbers import PairAudit, WorstOutcomeLoss
 from trustcal.auditing.class_record import ClassAudit
-from trustcal.checking import checked_count, generator
+from trustcal.checking import checked_count, generator, refuse_other
 from trustcal.class_predictor import ClassPredictor
 from trustcal.classes import (
     class_corp,
-    class_regret_bounds,
-    class_regret_test,
     classwise_atb,
     pair_losses,
     view_measures,
@@ -25,14 +25,10 @@ from trustcal.classes import (
 from trustcal.classes.folds import held_out_worst
 from trustcal.decisions import OutcomeProblem
 from trustcal.predictor import Predictor
-from trustcal.reading import ClassProvenance, outcome_problem, read_classes
+from trustcal.reading import ClassProvenance, class_reading, outcome_problem
 
 PAIRS: Final = 10
 """How many pairs of classes an audit shows."""
-LEAST_DRAWS: Final = 200
-"""The least number of simulations of the decision maker's regret, where each is cheap."""
-CHEAP: Final = 10**6
-"""A simulation of at most so many steps, actions² times classes, is cheap."""
 
 
 def class_audit(
@@ -43,7 +39,9 @@ def class_audit(
     classes: str | Iterable[Any] | None = None,
     outcome: str | None = None,
     weight: str | None = None,
+    by: str | Sequence[str] | None = None,
     drop_invalid: bool = False,
+    groups: Mapping[str, ClassPredictor] | None = None,
     payoff: OutcomeProblem | str | os.PathLike[str] | None = None,
     draws: int = 40,
     rng: np.random.Generator | int = 0,
@@ -59,8 +57,10 @@ def class_audit(
         Vectors of probabilities, a column per class, and weights, where `source` are labels.
     classes : iterable, or str
         The labels of the columns of `proba`; for files and frames the columns, or a pattern such as p_*.
-    outcome, weight, drop_invalid
-        How to read a file or frame, as for `reading.read_classes`.
+    outcome, weight, by, drop_invalid
+        How to read a file or frame, as for `reading.class_reading`; the groups of `by` are measured too.
+    groups : mapping, optional
+        Class predictors of groups by name, to measure them too.
     payoff : OutcomeProblem, or a CSV file with the header action and the classes, optional
         The decision maker; unless given, whoever picks the likeliest class and earns 1 if it is right.
     draws : int
@@ -85,7 +85,12 @@ def class_audit(
     """
     random = generator(rng)
     draws = checked_count("draws", draws, least=0)
-    q, read = _opened(source, proba, sample_weight, classes, outcome, weight, drop_invalid)
+    q, read, parts = _opened(source, proba, sample_weight, classes, outcome, weight, by, drop_invalid)
+    if groups is not None:
+        refuse_other("groups", groups, Mapping, "a dict of class predictors by the name of their group")
+        for part in groups.values():
+            refuse_other("groups", part, ClassPredictor, "a dict of class predictors by the name of their group")
+        parts = {**parts, **{str(name): part for name, part in groups.items()}}
     problem = OutcomeProblem(np.eye(len(q.classes)), map(str, q.classes), q.classes)
     if payoff is not None:
         problem = outcome_problem(payoff)
@@ -94,13 +99,14 @@ def class_audit(
         rows=q.rows,
         effective_rows=q.effective_rows,
         values=len(q),
-        problem=_problem_loss(q, problem, payoff is not None, draws, random),
+        problem=outcome_loss(q, problem, payoff is not None, draws, random),
         views=view_measures(q, draws=draws, rng=random),
         pairs=tuple(_pair(one) for one in pair_losses(q)[:PAIRS]),
         worst=_worst(q, random),
         atb=classwise_atb(q),
         brier=class_corp(q),
         log_loss=class_corp(q, score="log"),
+        groups=class_groups(parts, problem, payoff is not None, draws, random),
         provenance=read,
     )
 
@@ -112,43 +118,21 @@ def _opened(
     classes: str | Iterable[Any] | None,
     outcome: str | None,
     weight: str | None,
+    by: str | Sequence[str] | None,
     drop_invalid: bool,
-) -> tuple[ClassPredictor, ClassProvenance | None]:
+) -> tuple[ClassPredictor, ClassProvenance | None, Mapping[str, ClassPredictor]]:
+    if by is not None and (isinstance(source, ClassPredictor) or proba is not None):
+        raise ValueError("by names columns of a file or frame: for arrays give groups={name: ClassPredictor, …}.")
     if isinstance(source, ClassPredictor):
-        return source, None
+        return source, None, {}
     if proba is not None:
         names = classes.split(",") if isinstance(classes, str) else classes
-        return ClassPredictor.from_samples(source, proba, sample_weight, classes=names), None
+        return ClassPredictor.from_samples(source, proba, sample_weight, classes=names), None, {}
     if classes is None:
         raise ValueError("classes must name the columns of probabilities, such as 'p_*' (--classes).")
     columns: str | Sequence[str] = classes if isinstance(classes, str) else [str(name) for name in classes]
-    return read_classes(source, columns, outcome, weight, drop_invalid)
-
-
-def _problem_loss(
-    q: ClassPredictor, problem: OutcomeProblem, yours: bool, draws: int, rng: np.random.Generator
-) -> OutcomeLoss:
-    matched = problem.matched(q)
-    tables, found = problem.tables(matched), problem.recommendations(matched)
-    earned = np.einsum("ak,bk->ab", tables.seen, problem.payoff)
-    test = None
-    if draws and q.rows is not None:
-        cheap = problem.payoff.size * len(problem.actions) <= CHEAP
-        test = class_regret_test(problem, matched, draws=max(LEAST_DRAWS, draws) if cheap else draws, rng=rng)
-    return OutcomeLoss(
-        yours=yours,
-        actions=problem.actions,
-        payoff=_plain(problem.payoff[:, [matched.classes.index(name) for name in q.classes]]),
-        value=problem.value(matched),
-        promised=float(sum(one.promised for one in found)),
-        action_regret=problem.action_regret(matched),
-        recommendations=found,
-        gaps=tuple(problem.decision_gaps(matched).tolist()),
-        instead=_plain(earned - np.diagonal(earned)[:, None]),
-        stakes=problem.stakes,
-        test=test,
-        bound=None if q.rows is None else class_regret_bounds(problem, matched),
-    )
+    found = class_reading(source, columns, outcome, weight, by, drop_invalid)
+    return found.predictor, found.provenance, found.groups
 
 
 def _pair(one: Any) -> PairAudit:
@@ -160,8 +144,4 @@ def _pair(one: Any) -> PairAudit:
 def _worst(q: ClassPredictor, rng: np.random.Generator) -> WorstOutcomeLoss:
     found = worst_payoff(q)
     held_out = held_out_worst(q, rng) if q.rows is not None and q.rows > 1 else None
-    return WorstOutcomeLoss(found.lower, found.upper, held_out, found.score, _plain(found.problem.payoff))
-
-
-def _plain(table: Any) -> tuple[tuple[float, ...], ...]:
-    return tuple(map(tuple, np.asarray(table).tolist()))
+    return WorstOutcomeLoss(found.lower, found.upper, held_out, found.score, plain_table(found.problem.payoff))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from trustcal.classes import RegretTest
+from trustcal.auditing.numbers import SIGNIFICANT, UNKNOWN
+from trustcal.classes import RegretTest, ViewMeasures
 from trustcal.decisions.recommendations import Recommendation
 from trustcal.inference import ConfidenceBound
 
@@ -49,6 +50,13 @@ class OutcomeLoss:
     def share(self) -> float:
         """The estimate as a share of the payoff range."""
         return self.estimate / self.stakes if self.stakes else 0.0
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The interval of the population's regret as shares of the payoff range; None without simulations."""
+        if self.test is None:
+            return None
+        return (self.test.lower / self.stakes, self.test.upper / self.stakes) if self.stakes else (0.0, 0.0)
 
     @property
     def worst(self) -> Recommendation | None:
@@ -96,3 +104,45 @@ class WorstOutcomeLoss:
     """The weight of each class in the score on which the witness acts; None if each vector has its own action."""
     payoff: tuple[tuple[float, ...], ...]
     """The payoffs of the witness, by action and class."""
+
+
+@final
+@dataclass(frozen=True)
+class ClassGroupAudit:
+    """One group of rows with K classes: its decision maker, and its top label."""
+
+    name: str
+    """The value of the grouping column."""
+    rows: int | None
+    """The number of rows; None for a known distribution."""
+    problem: OutcomeLoss
+    """What the decision maker loses in this group."""
+    top: ViewMeasures
+    """The top label: how often it is right here, and how often it should be."""
+    p_value: float | None
+    """Of the regret and of the top label in this group, adjusted for both and for the number of groups (Holm); None
+    without simulations."""
+
+    @property
+    def harm(self) -> tuple[float, float, float, float]:
+        """How much is lost in this group, at least and about: by the decision maker, then on the top label."""
+        lower = 0.0 if self.problem.ends is None else self.problem.ends[0]
+        return lower, self.top.known[0].lower if self.top.known else 0.0, self.problem.share, self.top_loss
+
+    @property
+    def top_loss(self) -> float:
+        """What those lose who act on the probability of the top label, less what would show by chance."""
+        return self.top.known[0].excess if self.top.known else self.top.values["monotone_cdl"]
+
+    @property
+    def upper(self) -> float | None:
+        """What cannot be ruled out: the larger upper end of the decision maker's loss and the top label's."""
+        if self.problem.ends is None or not self.top.known:
+            return None
+        return max(self.problem.ends[1], self.top.known[0].upper)
+
+    @property
+    def small(self) -> bool:
+        """Whether its rows are too few to say anything: nothing is proved, and much cannot be ruled out."""
+        proved = self.p_value is not None and self.p_value <= SIGNIFICANT
+        return not proved and self.upper is not None and self.upper > UNKNOWN

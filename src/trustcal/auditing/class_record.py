@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-from trustcal.auditing.class_numbers import OutcomeLoss, PairAudit, WorstOutcomeLoss
+from trustcal.auditing.class_gates import class_failures
+from trustcal.auditing.class_numbers import ClassGroupAudit, OutcomeLoss, PairAudit, WorstOutcomeLoss
 from trustcal.auditing.class_verdict import class_verdict_on
 from trustcal.auditing.document import Document
+from trustcal.auditing.gates import Failure, Gate
 from trustcal.auditing.verdict import Verdict
 from trustcal.classes import ViewMeasures
 from trustcal.measures.corp import Corp
@@ -17,7 +19,7 @@ from trustcal.reading import ClassProvenance
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-VERSION = 1
+VERSION = 2
 """The version of the JSON: raised when a field changes its meaning."""
 
 
@@ -52,6 +54,8 @@ class ClassAudit(Document):
     """The Brier score of K classes, split."""
     log_loss: Corp
     """The log loss, split; infinite where a class of probability 0 occurred."""
+    groups: tuple[ClassGroupAudit, ...]
+    """Groups of rows, those that are hurt most first."""
     provenance: ClassProvenance | None
     """What was read; None for arrays and known distributions."""
 
@@ -64,6 +68,22 @@ class ClassAudit(Document):
     def top(self) -> ViewMeasures:
         """The top label: how often it is right, and how often it should be."""
         return self.views[0]
+
+    def check(self, *gates: str | Gate) -> tuple[Failure, ...]:
+        """The gates that fail, such as "loss>0.02" or "top.cutoff.lower>0.05", with the values that fail them.
+
+        Parameters
+        ----------
+        *gates : conditions under which a build should fail; `trustcal.auditing.Gate` describes the syntax.
+
+        Returns
+        -------
+        tuple of Failure : empty if none of the conditions holds.
+
+        O(number of gates · K).
+        """
+        parsed_gates = [gate if isinstance(gate, Gate) else Gate.parse(gate) for gate in gates]
+        return tuple(failure for gate in parsed_gates for failure in class_failures(gate, self))
 
     def _said(self) -> Mapping[str, object]:
         return {"verdict": self.verdict}

@@ -10,6 +10,7 @@ from trustcal.auditing.verdict import State, Verdict, tested_state, undecided
 from trustcal.formats import amount, percent
 
 if TYPE_CHECKING:
+    from trustcal.auditing.class_numbers import ClassGroupAudit
     from trustcal.auditing.class_record import ClassAudit
     from trustcal.classes import ViewMeasures
 
@@ -23,7 +24,7 @@ def class_verdict_on(audit: ClassAudit) -> Verdict:
     test = problem.test
     upper = None
     if test is not None:
-        ends = [test.upper / problem.stakes if problem.stakes else 0.0]
+        ends = [0.0 if problem.ends is None else problem.ends[1]]
         upper = max(ends + [one.known[0].upper for one in audit.views if one.known])
     state = _state(audit, p, upper)
     return Verdict(
@@ -33,7 +34,7 @@ def class_verdict_on(audit: ClassAudit) -> Verdict:
         hurt=tuple(_hurt(audit)),
         where=_where(audit) if state in ("off", "not tested") else None,
         loss=problem.share,
-        lower=None if test is None else (test.lower / problem.stakes if problem.stakes else 0.0),
+        lower=None if problem.ends is None else problem.ends[0],
         upper=upper,
         p_value=p,
         draws=None if test is None else test.draws,
@@ -127,6 +128,11 @@ def _hurt(audit: ClassAudit) -> list[Harm]:
                 None,
             )
         )
+    group = worst_group_of(audit)
+    if group is not None:
+        found.append(
+            Harm("Worst-hurt group", _about_group(group), group.problem.share, *(group.problem.ends or (None, None)))
+        )
     one = worst_view(audit)
     if one is not None:
         ends = (one.known[0].lower, one.known[0].upper) if one.known else (None, None)
@@ -146,6 +152,27 @@ def _hurt(audit: ClassAudit) -> list[Harm]:
             )
         )
     return found
+
+
+def worst_group_of(audit: ClassAudit) -> ClassGroupAudit | None:
+    """Of the groups that are off by more than chance, the one that loses most."""
+    hurt = [group for group in audit.groups if group.p_value is not None and group.p_value <= SIGNIFICANT]
+    return max(hurt, key=lambda group: group.harm, default=None)
+
+
+def _about_group(group: ClassGroupAudit) -> str:
+    problem, top, worst = group.problem, group.top, group.problem.worst
+    right = f"says {percent(top.mean_prediction)} on average and is right in {percent(top.base_rate)} of the rows"
+    if worst is None or problem.estimate == 0:
+        return (
+            f"{group.name}, where whoever acts on the probability of the top label loses up to {percent(loss_of(top))} "
+            f"of their payoff range: it {right}."
+        )
+    return (
+        f"{group.name}, where {percent(problem.share)} of the payoff range is lost. Where the recommendation is "
+        f"{worst.action!r}, {worst.better!r} would have earned {amount(worst.gain / worst.mass)} more per such row. "
+        f"The top label {right}."
+    )
 
 
 def worst_view(audit: ClassAudit) -> ViewMeasures | None:

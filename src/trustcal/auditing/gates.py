@@ -23,7 +23,7 @@ _GROUP_NAMES: Final = ("loss", "cdl", "monotone_cdl")
 """The loss of a group, or the measure that it is: the other one has no interval there."""
 
 Interval = tuple[float, float, float]
-_SYNTAX: Final = re.compile(r"\s*(group\.)?([a-z_]+)(?:\.([a-z_]+))?\s*(<=|>=|<|>)\s*(\S+)\s*")
+_SYNTAX: Final = re.compile(r"\s*(group\.|top\.)?([a-z_]+)(?:\.([a-z_]+))?\s*(<=|>=|<|>)\s*(\S+)\s*")
 
 
 def missing(measure: str) -> str:
@@ -47,13 +47,15 @@ class Gate:
         cutoff.p<0.01       its p-value; also .upper and .floor
         regret>5            what the user's own decision problem loses on these rows, in the user's units
         group.loss>0.05     the same for each group: its loss (also .lower, .upper and .p), a measure, or its regret
+        top.cutoff>0.05     with classes: a measure of the top label; cutoff>0.05 is then that of the worst class
 
+    With classes the loss is that of the decision maker, whose lower and upper bounds are proved.
     Where predictions hardly repeat, the loss is the monotone decision loss, whose bounds hold with 95 % confidence for
     every population (Theorems 39 and 40), unless weights differ.  All other intervals are approximate.
 
     >>> gate = Gate.parse("loss > 0.02")
     >>> gate, str(gate)
-    (Gate(name='loss', part=None, sign='>', bound=0.02, each=False), 'loss>0.02')
+    (Gate(name='loss', part=None, sign='>', bound=0.02, each=False, top=False), 'loss>0.02')
     """
 
     name: str
@@ -62,6 +64,8 @@ class Gate:
     bound: float
     each: bool = False
     """Whether it is a condition on each group."""
+    top: bool = False
+    """Whether it is a condition on the top label, with classes."""
 
     @classmethod
     def parse(cls, text: str) -> Gate:
@@ -69,7 +73,8 @@ class Gate:
         found = _SYNTAX.fullmatch(text)
         if found is None:
             raise ValueError(f"a gate is a name, a sign and a number, such as loss>0.02, not {text!r:.80}.")
-        group, name, part, sign, digits = found.groups()
+        prefix, name, part, sign, digits = found.groups()
+        group, top = prefix == "group.", prefix == "top."
         known = ("loss", *audited(), "regret")
         if name not in known:
             raise ValueError(f"a gate is on one of {', '.join(known)}, not on {name!r}.")
@@ -92,7 +97,7 @@ class Gate:
                 f"the bound of a p-value must be at least {LEAST_P:g}, but it is {digits:.40}: smaller ones need too "
                 "many draws."
             )
-        return cls(name, part, sign, bound, bool(group))
+        return cls(name, part, sign, bound, group, top)
 
     @property
     def draws(self) -> int:
@@ -106,7 +111,7 @@ class Gate:
         if self.part != "p" or ">" in self.sign:
             return 1
         enough = max(1, ceil(1 / self.bound) - 2)
-        while not self._holds(1 / (enough + 1)):
+        while not self.holds(1 / (enough + 1)):
             enough += 1
         return enough
 
@@ -151,16 +156,18 @@ class Gate:
 
     def failures(self, audit: Audit) -> tuple[Failure, ...]:
         """Where the condition holds: for the whole, or group by group."""
+        if self.top:
+            raise ValueError(f"the gate {self} needs a top label: audit with classes=… (--classes).")
         if not self.each:
             value = self.value(audit)
-            return (Failure(self, value, audit.rows, self._interval(audit)),) if self._holds(value) else ()
+            return (Failure(self, value, audit.rows, self._interval(audit)),) if self.holds(value) else ()
         if not audit.groups:
             raise ValueError(f"the gate {self} needs groups: audit with by=….")
         found = [(self.value_in(group), group) for group in audit.groups if group.rows is not None]
         return tuple(
             Failure(self, value, group.rows, self._interval_in(group), group.name)
             for value, group in found
-            if self._holds(value)
+            if self.holds(value)
         )
 
     def _interval(self, audit: Audit) -> Interval | None:
@@ -181,14 +188,15 @@ class Gate:
         """Whether the condition holds, for a gate on groups in any of them."""
         return bool(self.failures(audit))
 
-    def _holds(self, found: float) -> bool:
+    def holds(self, found: float) -> bool:
+        """Whether the condition holds for a value."""
         above = found >= self.bound if "=" in self.sign else found > self.bound
         below = found <= self.bound if "=" in self.sign else found < self.bound
         return above if ">" in self.sign else below
 
     def __str__(self) -> str:
         part = "" if self.part is None else f".{self.part}"
-        return f"{'group.' * self.each}{self.name}{part}{self.sign}{self.bound:g}"
+        return f"{'group.' * self.each}{'top.' * self.top}{self.name}{part}{self.sign}{self.bound:g}"
 
 
 def _ends(found: DecisionLoss | ProblemLoss | Uncertainty | None) -> Interval | None:

@@ -65,7 +65,9 @@ def audit(
     classes: str | Iterable[Any],
     outcome: str | None = None,
     weight: str | None = None,
+    by: str | Sequence[str] | None = None,
     drop_invalid: bool = False,
+    groups: Mapping[str, ClassPredictor] | None = None,
     payoff: OutcomeProblem | str | os.PathLike[str] | None = None,
     draws: int = DRAWS,
     rng: np.random.Generator | int = 0,
@@ -113,7 +115,7 @@ def audit(
     payoff: DecisionProblem | OutcomeProblem | str | os.PathLike[str] | None = None,
     compare: bool | Comparison = False,
     segments: str | Sequence[str] | None = None,
-    groups: Mapping[str, Predictor] | None = None,
+    groups: Mapping[str, Any] | None = None,
     noise: Noise | None = None,
     cells: int | None = None,
     draws: int = DRAWS,
@@ -131,7 +133,8 @@ def audit(
     y_prob, sample_weight : rows in scikit-learn's order, where `source` is y_true.
     classes : for more than two outcomes: the labels of the columns of y_prob, or for files the columns of
         probabilities, such as "p_*".  Then payoff is an `OutcomeProblem`, or a CSV file with the header action and the
-        classes, and of the options below only outcome, weight, drop_invalid, draws and rng apply.
+        classes, `groups` are class predictors, and of the options below only outcome, weight, by, drop_invalid, draws
+        and rng apply.
     prediction, outcome, weight, positive, resolution, drop_invalid : how to read a file or frame, as for `read`.
     table : the table of a DuckDB or SQLite file, or the sheet of an Excel file, where there are several.
     by : the column or columns of a file or frame whose groups are measured too.
@@ -161,12 +164,14 @@ def audit(
     O(n log n), and with `draws` that many times as much.
     """
     if classes is not None or isinstance(source, ClassPredictor):
-        other = (prediction, by, cluster, positive, resolution, groups, noise, cells, compare or None, table, segments)
+        other = (prediction, cluster, positive, resolution, noise, cells, compare or None, table, segments)
         if any(option is not None for option in other) or isinstance(payoff, DecisionProblem):
-            raise ValueError("with classes only outcome, weight, drop_invalid, draws, rng and an OutcomeProblem apply.")
+            raise ValueError(
+                "with classes only outcome, weight, by, groups, drop_invalid, draws, rng and an OutcomeProblem apply."
+            )
         return class_audit(
-            source, y_prob, sample_weight, classes=classes, outcome=outcome, weight=weight, drop_invalid=drop_invalid,
-            payoff=payoff, draws=draws, rng=rng,
+            source, y_prob, sample_weight, classes=classes, outcome=outcome, weight=weight, by=by, groups=groups,
+            drop_invalid=drop_invalid, payoff=payoff, draws=draws, rng=rng,
         )  # fmt: skip
     if isinstance(payoff, OutcomeProblem):
         raise ValueError("an OutcomeProblem is for several classes: name them, classes=…, or use a DecisionProblem.")

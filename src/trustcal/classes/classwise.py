@@ -152,16 +152,17 @@ def view_measures(
         tested = [0, *sorted(1 + np.argsort(-q.frequencies, kind="stable")[:TESTED])]
     count = max(_LEAST_DRAWS, draws, _DRAWS_EACH * len(tested))
     alone = [combined_test(views[i][1], draws=count, rng=random).p_value for i in tested]
-    adjusted: dict[int, float] = dict(zip(tested, [*alone[:1], *_holm(alone[1:])], strict=True))
+    adjusted: dict[int, float] = dict(zip(tested, [*alone[:1], *holm(alone[1:])], strict=True))
     return tuple(
-        _measured(name, view, keys, draws if i in adjusted else 0, adjusted.get(i), random)
+        measured_view(name, view, keys, draws if i in adjusted else 0, adjusted.get(i), random)
         for i, (name, view) in enumerate(views)
     )
 
 
-def _measured(
+def measured_view(
     name: str, view: Predictor, keys: tuple[str, ...], draws: int, p_value: float | None, rng: np.random.Generator
 ) -> ViewMeasures:
+    """A view measured, with tests and intervals unless there are no draws.  O(draws·n log n)."""
     values = {key: MEASURES[key].value(view) for key in keys}
     return ViewMeasures(
         name=name,
@@ -174,7 +175,7 @@ def _measured(
     )
 
 
-def _holm(alone: list[float]) -> list[float]:
+def holm(alone: list[float]) -> list[float]:
     """P-values adjusted for their number."""
     found, least = list(alone), 0.0
     for rank, i in enumerate(sorted(range(len(alone)), key=lambda i: alone[i])):

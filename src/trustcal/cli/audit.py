@@ -22,7 +22,7 @@ examples:
   trustcal audit scores.csv -p score -y outcome --by region --payoff payoff.csv
   trustcal audit scores.csv -p score -y outcome --segments age,region,device
   trustcal audit scores.csv -p score -y outcome --fail-if 'loss.lower>0.02'
-  trustcal audit scores.csv --classes 'p_*' -y label --payoff payoff.csv
+  trustcal audit scores.csv --classes 'p_*' -y label --payoff payoff.csv --by region --fail-if 'loss.lower>0.02'
   trustcal audit scores.csv -p score -y outcome --fail-if 'smcal.p<0.001' --draws 1000
 """
 
@@ -79,10 +79,10 @@ def _audit(options: argparse.Namespace) -> int:
     if options.html is not None:
         checked_output(options.html, *found_files(options.file), *([options.payoff] if options.payoff else []))
     draws = options.draws if options.draws is not None else DRAWS if options.html is None else PAGE_DRAWS
-    if options.classes is not None:
-        return audit_classes(options, draws)
     gates = [Gate.parse(text) for text in options.fail_if]
-    _check_gates(gates, draws, options.payoff, options.by)
+    _check_gates(gates, draws, options.payoff, options.by, options.classes)
+    if options.classes is not None:
+        return audit_classes(options, draws, gates)
     console = SafeConsole(stderr=True)
     with console.status("Measuring …"):  # shown in terminals only
         result = audit(
@@ -114,7 +114,7 @@ def _audit(options: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def _check_gates(gates: Sequence[Gate], draws: int, payoff: str | None, by: str | None) -> None:
+def _check_gates(gates: Sequence[Gate], draws: int, payoff: str | None, by: str | None, classes: str | None) -> None:
     """Raise an error, before anything is read, for a gate that this command cannot evaluate."""
     for gate in gates:
         if draws < gate.draws:
@@ -123,5 +123,7 @@ def _check_gates(gates: Sequence[Gate], draws: int, payoff: str | None, by: str 
             )
         if gate.name == "regret" and payoff is None:
             raise ValueError(f"the gate {gate} needs your payoffs: use --payoff FILE.")
+        if gate.top and classes is None:
+            raise ValueError(f"the gate {gate} needs a top label: use --classes COLUMNS.")
         if gate.each and by is None:
             raise ValueError(f"the gate {gate} needs groups: use --by COLUMN.")

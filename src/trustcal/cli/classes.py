@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-OTHER = ("prediction", "positive", "resolution", "by", "cluster", "cells", "compare", "segments", "table", "fail_if")
+if TYPE_CHECKING:
+    from trustcal.auditing.gates import Gate
+
+OTHER = ("prediction", "positive", "resolution", "cluster", "cells", "compare", "segments", "table")
 """Options for predictions of two outcomes."""
 
 
-def audit_classes(options: argparse.Namespace, draws: int) -> int:
+def audit_classes(options: argparse.Namespace, draws: int, gates: Sequence[Gate]) -> int:
     """Audit a file with a column of probabilities per class."""
     from trustcal.auditing import TITLE, class_audit
     from trustcal.checking import checked_seed
+    from trustcal.formats import on_one_line
     from trustcal.report.terminal.classes import show_classes
     from trustcal.report.terminal.console import SafeConsole
 
@@ -25,17 +31,24 @@ def audit_classes(options: argparse.Namespace, draws: int) -> int:
             classes=options.classes,
             outcome=options.outcome,
             weight=options.weight,
+            by=options.by,
             drop_invalid=options.drop_invalid,
             payoff=options.payoff,
             draws=draws,
             rng=checked_seed(options.seed),
         )
+        failures = result.check(*gates)
         if options.html is not None:
             result.to_html(options.html, title=options.title or TITLE)
     for sentence in () if result.provenance is None else result.provenance.sentences:
         console.print(sentence, style="dim", soft_wrap=True)
+    options.closed = 1 if failures else 0  # also if nobody reads to the end
     if options.json:
         print(result.to_json())
     else:
         show_classes(result)
-    return 0
+    if options.html is not None:
+        console.print(f"The page is in {options.html}: open it in a browser.", soft_wrap=True)
+    for failure in failures:
+        console.print(on_one_line(str(failure)), style="bold red", highlight=False, markup=False, soft_wrap=True)
+    return 1 if failures else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.class_predictor import ClassPredictor
-from trustcal.reading.columns import OUTCOMES, place_of
+from trustcal.reading.columns import OUTCOMES, Columns, place_of
 from trustcal.reading.duckdb import Run, arrow_reader, as_numpy, connected
-from trustcal.reading.expressions import quantity
+from trustcal.reading.expressions import group_sql, quantity
 from trustcal.reading.files import Table, open_files, refusals, with_folders
+from trustcal.reading.request import refuse_many_groups
 from trustcal.rows.classes import MOST, SUM, label_text
 
 FloatArray = NDArray[np.float64]
@@ -40,6 +41,8 @@ class ClassProvenance:
     """The number of rows, valid or not."""
     dropped: int
     """The rows that were left out because they are at fault."""
+    by: tuple[str, ...] = ()
+    """The columns that make groups."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -47,6 +50,19 @@ class ClassProvenance:
         if not self.dropped:
             return ()
         return (f"{self.dropped:,} of {self.rows:,} rows were dropped: no vector of probabilities, or no known label.",)
+
+
+@final
+@dataclass(frozen=True)
+class ClassReading:
+    """What was read: the predictors of K classes and where they come from."""
+
+    provenance: ClassProvenance
+    """Source, columns, rows read and dropped."""
+    predictor: ClassPredictor
+    """The predictor of all rows."""
+    groups: Mapping[str, ClassPredictor]
+    """The predictor of each group by its name; empty without `by`."""
 
 
 def read_classes(
@@ -86,42 +102,110 @@ def read_classes(
 
     O(n·K), all rows in memory.
     """
+    found = class_reading(source, classes, outcome, weight, drop_invalid=drop_invalid)
+    return found.predictor, found.provenance
+
+
+def class_reading(
+    source: Any,
+    classes: str | Sequence[str],
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    drop_invalid: bool = False,
+) -> ClassReading:
+    """Read vectors of probabilities and labels, also group by group.
+
+    Parameters
+    ----------
+    source, classes, outcome, weight, drop_invalid
+        As for `read_classes`.
+    by : str or list of str, optional
+        The columns that make groups.
+
+    Returns
+    -------
+    ClassReading
+
+    O(n·K), all rows in memory.
+    """
+    grouping = [by] if isinstance(by, str) else list(by or ())
     with _opened(source) as (table, run):
         label = _outcome_column(outcome, table)
-        beside = [label, *([] if weight is None else [weight])]
-        columns = _class_columns(classes, [name for name in table.names if name not in beside], table)
-        names = _class_names(columns)
-        places = [place_of(name, table.names, table.title) for name in (*columns, *beside)]
+        grouping = [table.names[place_of(name, table.names, table.title)] for name in grouping]
+        beside = [label, *([] if weight is None else [weight]), *grouping]
+        columns = class_columns(classes, [name for name in table.names if name not in beside], table.names, table.title)
+        names = class_names(columns)
+        if weight is not None:
+            place_of(weight, table.names, table.title)
         with refusals(table.title):
-            p, labels, w = _fetched(table, run, places, len(columns), weight is not None)
-    rows = len(labels)
-    if rows == 0:
+            rows = _fetched(table, run, columns, label, weight, grouping)
+    given = len(rows.labels)
+    if given == 0:
         raise ValueError(f"{table.title}: there must be at least one row, but there is none.")
-    texts = {str(name) for name in columns} if set(labels) <= set(columns) else set(names)
-    known = np.array([text in texts for text in labels])
+    by_column = set(rows.labels) <= set(columns)
+    kept = columns if by_column else names
+    texts = set(kept)
+    known = np.array([text in texts for text in rows.labels])
     if drop_invalid:
-        with np.errstate(invalid="ignore"):
-            sound = known & (np.abs(p.sum(axis=1) - 1) <= SUM) & (p >= 0).all(axis=1) & (p <= 1).all(axis=1)
-            sound &= True if w is None else np.isfinite(w) & (w >= 0)
-        p, labels, w = (
-            p[sound],
-            [text for text, kept in zip(labels, sound, strict=True) if kept],
-            None if w is None else w[sound],
-        )
+        rows = _sound(rows, known)
     elif not known.all():
         first = int(np.argmin(known))
-        told = "missing" if labels[first] is None else repr(labels[first])
+        told = "missing" if rows.labels[first] is None else repr(rows.labels[first])
         raise ValueError(
             f"{table.title}: every label in column {label!r} must be one of the classes {_listed(names)}, but "
-            f"{int((~known).sum()):,} of {rows:,} are not; the first is {told} in row {first} (from 0). Name the "
+            f"{int((~known).sum()):,} of {given:,} are not; the first is {told} in row {first} (from 0). Name the "
             "column of that class too, or leave such rows out: drop_invalid=True (--drop-invalid)."
         )
+    refuse_many_groups(len(set(rows.groups)), Columns("", label, by=tuple(grouping)), table.title)
     try:
-        kept = columns if set(labels) <= set(columns) else names
-        q = ClassPredictor.from_samples(np.array(labels, dtype=object), p, w, classes=kept)
+        q = rows.predictor(kept, slice(None))
+        parts = {name: rows.predictor(kept, here) for name, here in rows.parts() if grouping}
     except ValueError as error:
         raise ValueError(f"{table.title}: {error}") from None
-    return q, ClassProvenance(table.title, tuple(columns), label, rows, rows - len(labels))
+    dropped = given - len(rows.labels)
+    provenance = ClassProvenance(table.title, tuple(columns), label, given, dropped, tuple(grouping))
+    return ClassReading(provenance, q, parts)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows as they were read."""
+
+    p: FloatArray
+    """Vectors, with NaN where there is no number."""
+    labels: list[str | None]
+    """Labels as text."""
+    groups: list[str]
+    """The names of the groups."""
+    weight: FloatArray | None
+
+    def predictor(self, classes: Sequence[str], here: Any) -> ClassPredictor:
+        """The predictor of some of them."""
+        weight = None if self.weight is None else self.weight[here]
+        return ClassPredictor.from_samples(
+            np.array(self.labels, dtype=object)[here], self.p[here], weight, classes=classes
+        )
+
+    def parts(self) -> Iterator[tuple[str, NDArray[np.intp]]]:
+        """The rows of each group, but for groups without weight."""
+        names, number, counts = np.unique(np.array(self.groups, dtype=str), return_inverse=True, return_counts=True)
+        places = np.split(np.argsort(number, kind="stable"), np.cumsum(counts)[:-1])
+        for name, here in zip(names.tolist(), places, strict=True):
+            if self.weight is None or self.weight[here].any():
+                yield name, here
+
+
+def _sound(rows: _Rows, known: NDArray[np.bool_]) -> _Rows:
+    """The rows with a vector of probabilities, a known label and a valid weight."""
+    with np.errstate(invalid="ignore"):
+        sound = known & (np.abs(rows.p.sum(axis=1) - 1) <= SUM) & (rows.p >= 0).all(axis=1) & (rows.p <= 1).all(axis=1)
+        if rows.weight is not None:
+            sound &= np.isfinite(rows.weight) & (rows.weight >= 0)
+    labels = [one for one, kept in zip(rows.labels, sound, strict=True) if kept]
+    groups = [one for one, kept in zip(rows.groups, sound, strict=True) if kept]
+    return _Rows(rows.p[sound], labels, groups, None if rows.weight is None else rows.weight[sound])
 
 
 @contextmanager
@@ -161,33 +245,33 @@ def _outcome_column(outcome: str | None, table: Table) -> str:
     return found[0]
 
 
-def _class_columns(classes: str | Sequence[str], names: Sequence[str], table: Table) -> list[str]:
-    """The columns that were named, or that a pattern matches, in the order of the file."""
+def class_columns(classes: str | Sequence[str], names: Sequence[str], every: Sequence[str], title: str) -> list[str]:
+    """The columns that were named, or that a pattern matches among `names`, in the order of the file."""
     asked = [part.strip() for part in classes.split(",")] if isinstance(classes, str) else list(classes)
     columns: list[str] = []
     for part in asked:
         if has_magic(part) and part not in names:
             columns += [name for name in names if fnmatchcase(name, part) and name not in columns]
         else:
-            columns.append(table.names[place_of(part, table.names, table.title)])
+            columns.append(every[place_of(part, every, title)])
     if len(columns) < 2:
         told = f"only {columns[0]!r} is one" if columns else f"none of {', '.join(names)} is one"
         raise ValueError(
-            f"{table.title}: classes must name two or more columns of probabilities, but of {', '.join(asked)!r} "
+            f"{title}: classes must name two or more columns of probabilities, but of {', '.join(asked)!r} "
             f"{told}. For one column of probabilities use prediction='…' (--prediction)."
         )
     if len(columns) > MOST:
         raise ValueError(
-            f"{table.title}: there may be at most {MOST:,} classes, but {', '.join(asked)!r} names {len(columns):,} "
+            f"{title}: there may be at most {MOST:,} classes, but {', '.join(asked)!r} names {len(columns):,} "
             "columns. Add up the columns of rare classes into one."
         )
     return columns
 
 
-def _class_names(columns: Sequence[str]) -> list[str]:
+def class_names(columns: Sequence[str]) -> list[str]:
     """The names of the columns without what they have in common before a separator.
 
-    >>> _class_names(["p_cat", "p_car"]), _class_names(["cat", "car"])
+    >>> class_names(["p_cat", "p_car"]), class_names(["cat", "car"])
     (['cat', 'car'], ['cat', 'car'])
     """
     low, high = min(columns), max(columns)
@@ -198,27 +282,30 @@ def _class_names(columns: Sequence[str]) -> list[str]:
 
 
 def _fetched(
-    table: Table, run: Run, places: Sequence[int], width: int, heavy: bool
-) -> tuple[FloatArray, list[str | None], FloatArray | None]:
-    """Vectors with NaN where there is no number, labels as text, and weights."""
-    names = [table.names[place] for place in places]
+    table: Table, run: Run, columns: Sequence[str], label: str, weight: str | None, by: Sequence[str]
+) -> _Rows:
+    """Vectors with NaN where there is no number, labels and groups as text, and weights."""
     numbers = [
         f"coalesce({quantity(table, name)}, CAST('nan' AS DOUBLE)) AS n{index}"
-        for index, name in enumerate([*names[:width], *names[width + 1 :]])
+        for index, name in enumerate([*columns, *([] if weight is None else [weight])])
     ]
-    label = table.expressions[places[width]]
-    sql = f"SELECT {', '.join(numbers)}, CAST({label} AS VARCHAR) AS label FROM {table.sql}"
+    raw = table.expressions[place_of(label, table.names, table.title)]
+    texts = [f"CAST({raw} AS VARCHAR) AS label"]
+    texts += [f"coalesce(CAST({group_sql(table, name)} AS VARCHAR), 'None') AS g{i}" for i, name in enumerate(by)]
     parts: list[FloatArray] = []
     labels: list[str | None] = []
-    texts: dict[str | None, str | None] = {None: None}
-    for batch in arrow_reader(run, sql):
+    groups: list[str] = []
+    known: dict[str | None, str | None] = {None: None}
+    for batch in arrow_reader(run, f"SELECT {', '.join([*numbers, *texts])} FROM {table.sql}"):
         parts.append(np.stack([as_numpy(batch.column(f"n{index}")) for index in range(len(numbers))], axis=1))
         for text in batch.column("label").to_pylist():
-            if text not in texts:
-                texts[text] = label_text(text)
-            labels.append(texts[text])
+            if text not in known:
+                known[text] = label_text(text)
+            labels.append(known[text])
+        groups += map(", ".join, zip(*(batch.column(f"g{index}").to_pylist() for index in range(len(by))), strict=True))
     found = np.concatenate(parts) if parts else np.zeros((0, len(numbers)))
-    return found[:, :width], labels, found[:, width] if heavy else None
+    width = len(columns)
+    return _Rows(found[:, :width], labels, groups or [""] * len(labels), None if weight is None else found[:, width])
 
 
 def _listed(names: Sequence[str]) -> str:

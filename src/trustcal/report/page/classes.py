@@ -32,6 +32,7 @@ def class_page(audit: ClassAudit, title: str) -> str:
         _figures(audit),
         _section("Recommendation by recommendation", _actions_lead(audit), _card(_actions(audit))),
         _section("Class by class", _classes_lead(audit), _card(_classes(audit))),
+        _section("Group by group", _GROUPS, _card(_groups(audit))) if audit.groups else "",
         _section("Pairs of classes", _PAIRS, _card(_pairs(audit))) if audit.pairs else "",
         _section("Scores", _SCORES, _card(_scores(audit))),
         _section("The worst decision maker", "Of everybody, with any payoffs.", _card(f"<p>{_worst(audit)}</p>")),
@@ -153,6 +154,27 @@ def _class_line(one: ViewMeasures, chance: bool) -> list[str]:
     return cells + [""] * (4 + 3 * chance - len(cells))
 
 
+_GROUPS = (
+    "What the decision maker loses in each group, the most hurt first; how often the top label is right there, and "
+    "what those lose who act on its probability. P-values are adjusted for the number of groups."
+)
+
+
+def _groups(audit: ClassAudit) -> str:
+    chance = audit.problem.test is not None
+    headers = ["", "rows", "loss", *(["95 % interval", "p"] * chance), "top label right", "it said", "its loss"]
+    lines = []
+    for group in audit.groups:
+        ends = group.problem.ends
+        line = [group.name, "" if group.rows is None else f"{group.rows:,}", percent(group.problem.share)]
+        if chance:
+            line.append("" if ends is None else f"{percent(ends[0])} – {percent(ends[1])}")
+            line.append("" if group.p_value is None else small(group.p_value))
+        line += [percent(group.top.base_rate), percent(group.top.mean_prediction), percent(group.top_loss)]
+        lines.append(line)
+    return _table(headers, lines)
+
+
 _PAIRS = (
     "Among the rows in which one of the two occurred: the probability of the first among the two, said and seen, and "
     "what those lose who decide between them."
@@ -199,6 +221,7 @@ def _read(audit: ClassAudit) -> str:
         read = audit.provenance
         columns = ", ".join(read.columns[:20]) + (", …" if len(read.columns) > 20 else "")
         lines += [["Source", read.source], ["Probabilities", columns], ["Labels", read.outcome]]
+        lines += [["Groups by", ", ".join(read.by)]] if read.by else []
         if read.dropped:
             lines.append(["Rows left out", f"{read.dropped:,} of {read.rows:,}"])
     rows = "a known distribution" if audit.rows is None else f"{audit.rows:,}"

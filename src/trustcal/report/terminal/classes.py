@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.formats import amount, p_equals, percent, small
-from trustcal.report.terminal.console import display, number_table, plain_text
+from trustcal.report.terminal.console import display, number_table, plain_text, sentences
+from trustcal.report.terminal.groups import few_rows, shortened
 
 if TYPE_CHECKING:
     from trustcal.auditing.class_record import ClassAudit
@@ -66,6 +67,8 @@ def _page(audit: ClassAudit, frame: box.Box) -> RenderableType:
     if verdict.p_value is not None and verdict.draws is not None:
         p = p_equals(verdict.p_value, verdict.draws // 3 or 1)
         parts.append(Text(f"All in all: {p}, by the regret, the top label and the classes together; this one decides."))
+    if audit.groups:
+        parts += ["", Text("Group by group", style="bold"), *_groups(audit, frame)]
     if audit.pairs:
         parts += ["", Text("Pairs of classes", style="bold"), _pairs(audit, frame)]
     return Group(*parts)
@@ -120,6 +123,36 @@ def _classes(audit: ClassAudit, frame: box.Box) -> Table:
             ]
         table.add_row(Text(one.name), *cells)
     return table
+
+
+def _groups(audit: ClassAudit, frame: box.Box) -> list[RenderableType]:
+    """The groups that are hurt most first, and a sentence on those that are not in the table."""
+    large, few = [group for group in audit.groups if not group.small], [group for group in audit.groups if group.small]
+    chance = audit.problem.test is not None
+    headers = [
+        "rows",
+        "loss",
+        *(["95 % in-\nterval, %", "p"] if chance else []),
+        "top\nright",
+        "top\nsaid",
+        "loss per\nrow",
+    ]
+    table = number_table(frame, "group", *headers)
+    for group in large[:MOST]:
+        ends = group.problem.ends
+        cells = ["" if group.rows is None else f"{group.rows:,}", percent(group.problem.share)]
+        if chance:
+            cells.append("" if ends is None else f"{100 * ends[0]:.1f}–{100 * ends[1]:.1f}")
+            cells.append("" if group.p_value is None else small(group.p_value))
+        cells += [f"{group.top.base_rate:.3f}", f"{group.top.mean_prediction:.3f}", percent(group.top_loss)]
+        table.add_row(Text(shortened(group.name)), *cells)
+    parts: list[RenderableType] = [table] if large else []
+    if len(large) > MOST:
+        parts.append(sentences(f"{len(large) - MOST} more groups with less harm are on the page and in the JSON."))
+    if few:
+        known = [(group.name, group.rows or 0, group.upper or 0.0) for group in few]
+        parts.append(sentences(few_rows(known, "probabilities")))
+    return parts
 
 
 def _pairs(audit: ClassAudit, frame: box.Box) -> Table:

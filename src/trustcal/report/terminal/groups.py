@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -31,17 +32,18 @@ def groups_table(audit: Audit, frame: box.Box) -> list[RenderableType]:
     for header in [*headers, *(["your\nloss"] if yours else [])]:
         table.add_column(header, justify="right", no_wrap=True)
     for group in large[:MOST]:
-        table.add_row(Text(_short(group.name)), *_cells(group, chance, yours))
+        table.add_row(Text(shortened(group.name)), *_cells(group, chance, yours))
     parts: list[RenderableType] = [table] if large else []
     if len(large) > MOST:
         parts.append(sentences(f"{len(large) - MOST} more groups with less harm are on the page and in the JSON."))
     few = [group for group in audit.groups if group.small]
     if few:
-        parts.append(sentences(_small(few)))
+        known = [(group.name, group.rows or 0, group.loss.upper or 0.0) for group in few]
+        parts.append(sentences(few_rows(known, "predictions")))
     return parts
 
 
-def _short(name: str) -> str:
+def shortened(name: str) -> str:
     """A name that leaves room for the numbers; the page and the JSON have all of it."""
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1].rstrip()}…"
 
@@ -62,14 +64,14 @@ def _cells(group: GroupAudit, chance: bool, yours: bool) -> list[str]:
     return cells
 
 
-def _small(groups: list[GroupAudit]) -> str:
-    """What can be said about groups with few rows."""
-    rows = sorted(group.rows or 0 for group in groups)
-    least, most = (percent(end(group.loss.upper or 0.0 for group in groups)) for end in (min, max))
-    several = f"{len(groups)} groups have too few rows" if len(groups) > 1 else f"{groups[0].name} has too few rows"
+def few_rows(groups: Sequence[tuple[str, int, float]], what: str) -> str:
+    """What can be said about groups with few rows: their names, rows, and what cannot be ruled out."""
+    rows = sorted(rows for _, rows, _ in groups)
+    least, most = (percent(end(upper for _, _, upper in groups)) for end in (min, max))
+    several = f"{len(groups)} groups have too few rows" if len(groups) > 1 else f"{groups[0][0]} has too few rows"
     span = f"{rows[0]:,}" if rows[0] == rows[-1] else f"{rows[0]:,} to {rows[-1]:,}"
     bound = least if least == most else f"{least} to {most}"
     return (
-        f"{several} to say anything ({span}): there is no evidence against the predictions there, but a loss of up to "
+        f"{several} to say anything ({span}): there is no evidence against the {what} there, but a loss of up to "
         f"{bound} of the payoff range cannot be ruled out."
     )
