@@ -12,9 +12,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from trustcal.class_predictor import ClassPredictor
 from trustcal.classes import class_brier
-from trustcal.decisions import OutcomeProblem
+from trustcal.decisions import DecisionProblem, OutcomeProblem
 from trustcal.estimators import Recalibrated, TrustedClassifier
-from trustcal.remedies import ClassRemedy, choose_classes, fit_classes
+from trustcal.remedies import ClassRemedy, choose, fit
 from trustcal.remedies.class_remedy import CLASS_METHODS
 
 METHODS = [name for name in CLASS_METHODS if name != "none"]
@@ -32,7 +32,7 @@ def overconfident(n: int, seed: int = 0, power: float = 2.0) -> tuple[np.ndarray
 @pytest.mark.parametrize("method", METHODS)
 def test_a_remedy_improves_new_rows_and_gives_vectors(method: str) -> None:
     y, said, _ = overconfident(2000)
-    remedy = fit_classes(method, y, said)
+    remedy = fit(method, y, said, classes=[0, 1, 2])
     fresh, told, truth = overconfident(2000, seed=1)
     new = remedy.apply(told)
     assert np.abs(new.sum(axis=1) - 1).max() < 1e-12
@@ -46,7 +46,7 @@ def test_a_remedy_improves_new_rows_and_gives_vectors(method: str) -> None:
 @pytest.mark.parametrize("method", list(CLASS_METHODS))
 def test_a_remedy_is_saved_to_the_bit(method: str, tmp_path: Path) -> None:
     y, said, _ = overconfident(200)
-    remedy = fit_classes(method, y, said, classes=[0, 1, 2])
+    remedy = fit(method, y, said, classes=[0, 1, 2])
     again = ClassRemedy.from_json(remedy.to_json())
     assert again == remedy
     assert (again.apply(said) == remedy.apply(said)).all()
@@ -59,7 +59,7 @@ def test_a_remedy_is_saved_to_the_bit(method: str, tmp_path: Path) -> None:
 
 def test_calibrated_vectors_need_nothing() -> None:
     y, said, _ = overconfident(3000, power=1.0)
-    choice = choose_classes(y, said)
+    choice = choose(y, said, classes=[0, 1, 2])
     assert choice.recommended == "none"
     assert choice.methods[0].excess <= choice.methods[0].standard_error
     assert choice.fitted.describe().startswith("No remedy: vectors are left as they are.")
@@ -71,7 +71,7 @@ def test_the_choice_is_judged_by_the_payoffs() -> None:
     payoff[np.arange(3), np.arange(3)] = 1
     payoff[3] = 0
     problem = OutcomeProblem(payoff, ["0", "1", "2", "ask"])
-    choice = choose_classes(y, said, payoff=problem, rng=1)
+    choice = choose(y, said, classes=range(3), payoff=problem, rng=1)
     found = {one.name: one for one in choice.methods}
     assert choice.criterion == "payoff"
     assert choice.recommended != "none"
@@ -79,25 +79,31 @@ def test_the_choice_is_judged_by_the_payoffs() -> None:
     # The value of none is that of all rows, each held out once.
     assert found["none"].value == pytest.approx(problem.value(y, said), abs=1e-12)
     assert found["none"].brier == pytest.approx(class_brier(y, said), abs=1e-12)
-    again = choose_classes(y, said, payoff=problem, rng=1)
+    again = choose(y, said, classes=range(3), payoff=problem, rng=1)
     assert again == choice
     assert "Recommended:" in str(choice)
     # Named outcomes in another order are matched by name.
     mixed = OutcomeProblem(payoff[:, [2, 0, 1]], ["0", "1", "2", "ask"], outcomes=["2", "0", "1"])
-    other = choose_classes(y, said, payoff=mixed, rng=1)
+    other = choose(y, said, classes=range(3), payoff=mixed, rng=1)
     assert [one.value for one in other.methods] == pytest.approx([one.value for one in choice.methods], abs=1e-12)
-    assert choose_classes(y, said, method="isotonic", rng=1).fitted.method == "isotonic"
+    assert choose(y, said, method="isotonic", rng=1).fitted.method == "isotonic"  # a table is enough
 
 
 def test_bad_arguments() -> None:
     y, said, _ = overconfident(50)
-    remedy = fit_classes("temperature", y, said)
+    remedy = fit("temperature", y, said, classes=[0, 1, 2])
+    two: Any = DecisionProblem(np.eye(2))
+    three: Any = OutcomeProblem(np.eye(3))
     cases: list[tuple[Any, str]] = [
-        (lambda: fit_classes("magic", y, said), "method must be one of"),
+        (lambda: fit("magic", y, said), "method must be one of"),
         (lambda: remedy.apply([[0.5, 0.5]]), "must have 3 probabilities"),
         (lambda: remedy.apply([[0.5, 0.9, 0.5]]), "sum to 1"),
-        (lambda: choose_classes(ClassPredictor([[0.5, 0.5]], [[0.5, 0.5]])), "needs rows"),
-        (lambda: choose_classes([0], [[0.5, 0.5]]), "at least two"),
+        (lambda: choose(ClassPredictor([[0.5, 0.5]], [[0.5, 0.5]])), "needs rows"),
+        (lambda: choose([0], [[0.5, 0.5]]), "at least two"),
+        (lambda: choose(y, said, by=y), "with classes only"),
+        (lambda: fit("temperature", y, said, by=y), "for two outcomes"),
+        (lambda: choose(y, said, classes=[0, 1, 2], payoff=two), "with classes only"),
+        (lambda: choose(y, said[:, 0], payoff=three), "OutcomeProblem is for several classes"),
     ]
     for bad, message in cases:
         with pytest.raises(ValueError, match=message):

@@ -19,6 +19,7 @@ import pytest
 import trustcal as tc
 from tests.test_remedies import drawn, grouped
 from trustcal.cli import main
+from trustcal.remedies import Remedy
 from trustcal.rewriting.fix import fix_file
 
 CENSUS = str(files("trustcal") / "examples" / "census_income.csv")
@@ -220,6 +221,7 @@ def test_a_remedy_is_learned_saved_and_applied(
     assert main(["fix", str(labelled), "-p", "p", "-y", "y", "--method", "beta", "--save", str(saved)]) == 0
     assert "nobody gains more than" in " ".join(capsys.readouterr().out.split())
     remedy = tc.remedies.load(saved)
+    assert isinstance(remedy, Remedy)
     assert remedy.method == "beta"
     assert remedy.certificate is not None
     assert main(["fix", str(labelled), "--remedy", str(saved), "-o", str(out)]) == 0
@@ -289,6 +291,7 @@ def test_what_is_learned_as_json(labelled: Path, capsys: pytest.CaptureFixture[s
     assert found["recommended"] == found["remedy"]["method"] == "temperature"
     assert {method["name"] for method in found["methods"]} >= {"none", "Platt", "uniform noise"}
     again = tc.remedies.from_json(json.dumps(found["remedy"]))
+    assert isinstance(again, Remedy)
     assert again.certificate is not None
 
 
@@ -311,6 +314,7 @@ def test_groups_have_maps_of_their_own_in_files_and_frames(tmp_path: Path, capsy
     assert main(["fix", str(file), "-p", "p", "-y", "y", "--by", "place", "--save", str(saved)]) == 0
     assert "by group" in capsys.readouterr().out
     remedy = tc.remedies.load(saved)
+    assert isinstance(remedy, Remedy)
     assert remedy.by_group
     assert remedy.certificate is not None
     assert remedy.certificate.decision_loss < 0.05

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trustcal.cli.options import Commands, add_payoff, add_source, print_notes, source
+from trustcal.cli.fix_classes import apply_to_classes, learn_classes
+from trustcal.cli.options import Commands, add_payoff, add_source, print_notes, progress_bar, source
 
 if TYPE_CHECKING:
     from trustcal.remedies import Remedy
@@ -18,6 +19,8 @@ examples:
   trustcal fix labelled.csv -p score -y outcome                             which remedy? (writes nothing)
   trustcal fix labelled.csv -p score -y outcome --save remedy.json          learn it and keep it
   trustcal fix new.parquet -p score --remedy remedy.json -o out.parquet     apply it
+  trustcal fix labelled.csv --classes 'p_*' -y label --save remedy.json     more than two outcomes
+  trustcal fix new.csv --classes 'p_*' --remedy remedy.json -o out.csv      one new column per class
   trustcal fix new.csv -p score --eps 0.001 -o out.csv                      noise, without outcomes
 """
 
@@ -34,6 +37,7 @@ def add_command(commands: Commands) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_source(fix)
+    fix.add_argument("--classes", metavar="COLUMNS", help="columns of probabilities, one per class: a,b,c or p_*")
     learn = fix.add_argument_group("learn from outcomes")
     learn.add_argument("--save", metavar="FILE", help="write the remedy to this JSON file, unless it is to do nothing")
     learn.add_argument("--method", metavar="NAME", help="insist on a method, such as beta")
@@ -88,6 +92,8 @@ class _NoiseKinds:
 
 
 def _fix(options: argparse.Namespace) -> int:
+    if options.classes is not None and (other := _given(options, _TWO_OUTCOMES)):
+        raise ValueError(f"{other[0]} is for two outcomes: it cannot be used with --classes.")
     if options.remedy is not None and options.eps is not None:
         raise ValueError("give --remedy or --eps, but not both.")
     if options.by is not None and options.eps is not None:
@@ -95,14 +101,19 @@ def _fix(options: argparse.Namespace) -> int:
     if options.remedy is None and options.eps is None:
         if _given(options, _WRITING):
             raise ValueError("to write a column, give --remedy FILE (learn one with -y and --save) or --eps for noise.")
-        return _learn(options)
+        return _learn(options) if options.classes is None else learn_classes(options)
     if learning := _given(options, _LEARNING):
         raise ValueError(f"{learning[0]} is for learning: leave it out, or leave out --remedy and --eps.")
     if len(options.file) > 1:
         raise ValueError(f"one file is rewritten at a time, but {len(options.file)} are given.")
-    return _write(options, options.file[0], _target(options, options.file[0]))
+    file, target = options.file[0], _target(options, options.file[0])
+    return _write(options, file, target) if options.classes is None else apply_to_classes(options, file, target)
 
 
+_TWO_OUTCOMES = {
+    "-p": "prediction", "--positive": "positive", "--resolution": "resolution", "--by": "by", "--order": "order",
+    "--keep-back": "keep_back", "--id": "row_id", "--into": "into", "--eps": "eps", "--online": "online",
+}  # fmt: skip
 _LEARNING = {
     "--save": "save", "--method": "method", "-w": "weight", "--order": "order", "--payoff": "payoff",
     "--table": "table", "--keep-back": "keep_back", "--positive": "positive", "--resolution": "resolution",
@@ -161,19 +172,16 @@ def _learn(options: argparse.Namespace) -> int:
 
 
 def _write(options: argparse.Namespace, file: str, target: Path) -> int:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from trustcal.remedies import load
+    from trustcal.remedies import ClassRemedy, load
     from trustcal.report.terminal.console import SafeConsole, display
     from trustcal.report.terminal.fix import fix_page
     from trustcal.rewriting import fix_file
 
-    console = SafeConsole(stderr=True)
-    bar = Progress(
-        TextColumn("Fixing"), BarColumn(), TimeRemainingColumn(), console=console, transient=True,
-        disable=not console.is_terminal,
-    )  # fmt: skip
+    bar = progress_bar(SafeConsole(stderr=True))
     remedy = None if options.remedy is None else load(options.remedy)
+    if isinstance(remedy, ClassRemedy):
+        held = f"{options.remedy} holds a remedy for {len(remedy.classes):,} classes"
+        raise ValueError(f"{held}: name their columns, --classes COLUMNS.")
     with bar:
         task = bar.add_task("fix", total=None)
         fix = fix_file(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
-    from trustcal.reading import Provenance
+    from trustcal.reading import ClassProvenance, Provenance
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """To which every command adds its parser."""
@@ -41,7 +42,15 @@ def source(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names}
 
 
-def print_notes(console: Console, provenance: Provenance | None) -> None:
+def progress_bar(console: Console) -> Progress:
+    """The bar of a file that is rewritten; shown in terminals only."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    parts = TextColumn("Fixing"), BarColumn(), TimeRemainingColumn()
+    return Progress(*parts, console=console, transient=True, disable=not console.is_terminal)
+
+
+def print_notes(console: Console, provenance: Provenance | ClassProvenance | None) -> None:
     """Print what the reader should know about the data: columns inferred, rows dropped, predictions rounded."""
     for sentence in () if provenance is None else provenance.sentences:
         console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)

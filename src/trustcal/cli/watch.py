@@ -106,9 +106,11 @@ def _remedy(file: str | None) -> Remedy | None:
     """The remedy in a file, which must give the same for the same score."""
     if file is None:
         return None
-    from trustcal.remedies import load
+    from trustcal.remedies import ClassRemedy, load
 
     remedy = load(file)
+    if isinstance(remedy, ClassRemedy):
+        raise ValueError(f"{file} holds a remedy for classes, but a score of two outcomes is watched.")
     if remedy.random or remedy.by_group:
         what = "noise" if remedy.random else "a remedy learned by group"
         raise ValueError(f"{file} holds {what}, which depends on more than the score: watch the column it has written.")

@@ -12,7 +12,7 @@ from trustcal.class_predictor import ClassPredictor
 from trustcal.classes import class_regret_bounds
 from trustcal.decisions import OutcomeProblem
 from trustcal.inference import ConfidenceBound
-from trustcal.remedies import ClassRemedy, choose_classes, fit_classes
+from trustcal.remedies import ClassRemedy, choose, fit
 from trustcal.remedies.class_remedy import CLASS_METHODS
 from trustcal.rows.classes import ClassRows
 
@@ -41,16 +41,14 @@ def learned_classes(
     names = tuple(classes.tolist())
     said = said / said.sum(axis=1, keepdims=True)
     if np.bincount(outcome, minlength=len(names)).min() < _FEWEST:
-        return fit_classes("none", _rows(names, outcome, said)), None
+        return fit("none", _rows(names, outcome, said)), None
     kept = np.zeros(len(outcome), dtype=bool)
     if keep_back:
         share = checked_fraction("keep_back", keep_back)
         kept = generator(0, Role.SPLITS).permutation(len(outcome)) < share * len(outcome)
     rest = _rows(names, outcome[~kept], said[~kept])
-    if method == "auto":
-        remedy = choose_classes(rest, payoff=problem if judged else None, folds=3).fitted
-    else:
-        remedy = fit_classes(method, rest)
+    payoff = problem if judged else None
+    remedy = choose(rest, payoff=payoff, folds=3).fitted if method == "auto" else fit(method, rest)
     if not kept.any():
         return remedy, None
     return remedy, class_regret_bounds(problem, remedy.predictor(_rows(names, outcome[kept], said[kept])))

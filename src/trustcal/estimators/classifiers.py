@@ -127,8 +127,8 @@ class Recalibrated(ActingClassifier):
     """A classifier whose probabilities are recalibrated by the remedy that works best on held-out rows.
 
     `fit` predicts each row by the estimator fitted to other rows, chooses a remedy for these predictions as
-    `remedies.choose` does, or `remedies.choose_classes` for more than two classes (`remedy_`), and fits the estimator
-    again to all rows.  The same row gets the same answer, alone or in a batch.
+    `remedies.choose` does (`remedy_`), and fits the estimator again to all rows.  The same row gets the same answer,
+    alone or in a batch.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def read_classes(
         As for `read`.
     classes : str or list of str
         The columns of probabilities, as a list, separated by commas, or as a pattern such as p_*.  What their names
-        have in common before the last separator is left out of the names of the classes: p_cat is the class cat.
+        have in common up to a separator is left out of the names of the classes: p_cat is the class cat.
     outcome, weight : str, optional
         The columns of labels, by default one with an obvious name, and of weights.
     drop_invalid : bool
@@ -269,16 +269,24 @@ def class_columns(classes: str | Sequence[str], names: Sequence[str], every: Seq
 
 
 def class_names(columns: Sequence[str]) -> list[str]:
-    """The names of the columns without what they have in common before a separator.
+    """The names of the columns without what they have in common before the first separator and after the last.
 
-    >>> class_names(["p_cat", "p_car"]), class_names(["cat", "car"])
-    (['cat', 'car'], ['cat', 'car'])
+    >>> class_names(["p_cat", "p_car"]), class_names(["cat", "car"]), class_names(["p_cat_new", "p_dog_new"])
+    (['cat', 'car'], ['cat', 'car'], ['cat', 'dog'])
     """
-    low, high = min(columns), max(columns)
+    start = len(_common(columns))
+    rest = [name[start:] for name in columns]
+    end = len(_common([name[::-1] for name in rest]))
+    return [name[: len(name) - end] for name in rest]
+
+
+def _common(names: Sequence[str]) -> str:
+    """What the names have in common at their start, up to a separator, if it is not all of one."""
+    low, high = min(names), max(names)
     common = next((low[:i] for i, letter in enumerate(low) if letter != high[i : i + 1]), low)
-    while common and (common[-1].isalnum() or any(len(name) == len(common) for name in columns)):
+    while common and (common[-1].isalnum() or any(len(name) == len(common) for name in names)):
         common = common[:-1]
-    return [name[len(common) :] for name in columns]
+    return common
 
 
 def _fetched(

@@ -3,9 +3,9 @@
     choose(y_true, y_prob)              every method on held-out rows, and the recommended one fitted
     fit("beta", y_true, y_prob)         one method fitted
     Remedy                              apply to arrays and predictors, describe, to_json
+    ClassRemedy                         what both give for K classes, from tables of probabilities
     from_json, load                     a remedy that was saved
     noise_remedy                        noise, which needs no outcomes
-    choose_classes, fit_classes         the same for K classes: temperature, vector, matrix, Dirichlet, isotonic
     refit_advice                        whether recent rows ask for a new remedy
     Refitted, Mixed                     for streams: a method refitted as outcomes arrive, and a mixture by past loss
 
@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from trustcal.remedies.certificates import Certificate, certify
-from trustcal.remedies.choosing import Choice, choose, chosen, compared, learned, single_rows
-from trustcal.remedies.class_choosing import ClassChoice, ClassResult, choose_classes
-from trustcal.remedies.class_remedy import ClassRemedy, fit_classes
+from trustcal.remedies.choosing import Choice, choose, chosen, compared, learned
+from trustcal.remedies.class_choosing import ClassChoice, ClassResult
+from trustcal.remedies.class_remedy import ClassRemedy
 from trustcal.remedies.comparison import Comparison, MethodResult
 from trustcal.remedies.gain import HeldOutGain, held_out_gain
+from trustcal.remedies.loading import from_json, load
 from trustcal.remedies.methods import fit
 from trustcal.remedies.refitting import RefitAdvice, refit_advice
-from trustcal.remedies.remedy import Learned, Remedy, from_json, load, noise_remedy
+from trustcal.remedies.remedy import Learned, Remedy, noise_remedy
+from trustcal.remedies.splitting import single_rows
 
 if TYPE_CHECKING:
     from trustcal.remedies.online import Mixed, Refitted
@@ -48,11 +50,9 @@ __all__ = [
     "Remedy",
     "certify",
     "choose",
-    "choose_classes",
     "chosen",
     "compared",
     "fit",
-    "fit_classes",
     "from_json",
     "held_out_gain",
     "learned",

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.checking import Role, checked_count, checked_fraction, generator
-from trustcal.decisions import DecisionProblem
+from trustcal.class_predictor import ClassPredictor
+from trustcal.decisions import DecisionProblem, OutcomeProblem
 from trustcal.measures.counts import row_counts
 from trustcal.measures.table import MEASURES
 from trustcal.predictor import Predictor
-from trustcal.reading import Evidence, evidence, payoff_problem, replayed_rows
+from trustcal.reading import Evidence, evidence, outcome_problem, payoff_problem
 from trustcal.remedies.certificates import certify
+from trustcal.remedies.class_choosing import ClassChoice, chosen_classes, opened_classes
 from trustcal.remedies.comparison import Comparison
-from trustcal.remedies.folds import Fold, SingleRows, split_in_order, split_laws, split_rows
+from trustcal.remedies.folds import SingleRows
 from trustcal.remedies.grouped_maps import GroupMap
 from trustcal.remedies.grouping import BY_GROUP, group_label, group_map, group_result, mapped_by_group
 from trustcal.remedies.kept_back import KeptBack, kept_back
 from trustcal.remedies.methods import named
 from trustcal.remedies.noising import noise_results
 from trustcal.remedies.remedy import Remedy
+from trustcal.remedies.splitting import row_splits, single_rows
 from trustcal.remedies.trials import ranked, results, tried
+from trustcal.rows.classes import is_table
 
-_WORK = 10_000
-"""Rows are split as often as it takes to hold out this many, at most ten times."""
 _MOST_GROUPS = 100
 """A map for each of more groups than this is not tried: it would take long."""
 
@@ -57,11 +59,37 @@ class Choice:
         return f"{self.table}\n\n{self.fitted}"
 
 
+@overload
+def choose(
+    source: ClassPredictor,
+    *,
+    payoff: OutcomeProblem | str | os.PathLike[str] | None = None,
+    method: str = "auto",
+    folds: int = 5,
+    rng: np.random.Generator | int = 0,
+) -> ClassChoice: ...
+@overload
 def choose(
     source: Any,
     y_prob: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     *,
+    classes: str | Iterable[Any],
+    outcome: str | None = None,
+    weight: str | None = None,
+    drop_invalid: bool = False,
+    payoff: OutcomeProblem | str | os.PathLike[str] | None = None,
+    method: str = "auto",
+    folds: int = 5,
+    rng: np.random.Generator | int = 0,
+) -> ClassChoice: ...
+@overload
+def choose(
+    source: Any,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: None = None,
     prediction: str | None = None,
     outcome: str | None = None,
     weight: str | None = None,
@@ -75,7 +103,27 @@ def choose(
     keep_back: float = 0.25,
     folds: int = 5,
     rng: np.random.Generator | int = 0,
-) -> Choice:
+) -> Choice: ...
+def choose(
+    source: Any,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: str | Iterable[Any] | None = None,
+    prediction: str | None = None,
+    outcome: str | None = None,
+    weight: str | None = None,
+    by: str | Sequence[str] | ArrayLike | None = None,
+    positive: Any = None,
+    resolution: float | None = None,
+    drop_invalid: bool = False,
+    payoff: DecisionProblem | OutcomeProblem | str | os.PathLike[str] | None = None,
+    order: ArrayLike | str | None = None,
+    method: str = "auto",
+    keep_back: float = 0.25,
+    folds: int = 5,
+    rng: np.random.Generator | int = 0,
+) -> Choice | ClassChoice:
     """Compare recalibration and noise on held-out rows, recommend one with its reason, and fit it.
 
     Rows are split at random into folds with equal numbers of each outcome, or by time.  Each method is fitted to all
@@ -88,6 +136,9 @@ def choose(
     source : a file, a pattern, a list of files, a frame, a relation (as for `read`); y_true; or a `Predictor` made from
         rows of equal weight, whose counts are split as random rows would be.
     y_prob, sample_weight : rows in scikit-learn's order, where `source` is y_true.
+    classes : for more than two outcomes: the labels of the columns of y_prob, a table of probabilities, or for files
+        the columns, such as "p_*".  Then payoff is an `OutcomeProblem` or its CSV file, and of the other options only
+        outcome, weight, drop_invalid, method, folds and rng apply: the remedy is fitted to all rows.
     prediction, outcome, weight, positive, resolution, drop_invalid : how to read a file or frame, as for `read`.
     by : the group of each row, or for files and frames its columns: a method that harms a group is not recommended.
         Where groups differ, the recommended method gets a map for each group, if that is better on held-out rows.
@@ -100,7 +151,7 @@ def choose(
 
     Returns
     -------
-    Choice : the comparison, and the remedy fitted to all rows that are not kept back.
+    Choice : the comparison, and the remedy fitted to all rows that are not kept back; with classes, a `ClassChoice`.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.random(4000)
@@ -111,6 +162,16 @@ def choose(
 
     O(folds·n log n) for n distinct values; few rows are split up to ten times.
     """
+    if classes is not None or isinstance(source, ClassPredictor) or is_table(y_prob):
+        other = (prediction, by, positive, resolution, order)
+        if any(option is not None for option in other) or isinstance(payoff, DecisionProblem):
+            raise ValueError(
+                "with classes only outcome, weight, drop_invalid, method, folds, rng and an OutcomeProblem apply."
+            )
+        q = opened_classes(source, y_prob, sample_weight, classes, outcome, weight, drop_invalid)
+        return chosen_classes(q, None if payoff is None else outcome_problem(payoff), method, folds, rng)
+    if isinstance(payoff, OutcomeProblem):
+        raise ValueError("an OutcomeProblem is for several classes: name them, classes=…, or use a DecisionProblem.")
     groups = None if y_prob is None or by is None else np.asarray(by).astype(str)
     found = evidence(
         source, y_prob, sample_weight, prediction=prediction, outcome=outcome, weight=weight,
@@ -254,20 +315,6 @@ def compared(
     )
 
 
-def row_splits(
-    found: Evidence, single: SingleRows | None, folds: int, random: np.random.Generator, most: int = 10
-) -> list[list[Fold]]:
-    """The rows split by time, or at random, several times if they are few."""
-    q, single = found.predictor, single or _weighted(found)
-    if single is not None and single.times is not None:
-        return [split_in_order(single, folds)]
-    repeats = min(most, max(1, -(-_WORK // max(1, q.rows or 1))))
-    if single is not None:
-        return [split_rows(single, folds, random) for _ in range(repeats)]
-    laws: Mapping[Any, Predictor] = found.groups or {"all": q}
-    return [split_laws(laws, folds, random) for _ in range(repeats)]
-
-
 def _laws(found: Evidence, single: SingleRows | None) -> Mapping[Any, Predictor]:
     return found.groups if single is None else single.laws
 
@@ -281,45 +328,3 @@ def _can_group(found: Evidence, single: SingleRows | None) -> bool:
         and (columns is None or len(columns.by) == 1)
         and all(row_counts(q) is not None for q in laws.values())
     )
-
-
-def single_rows(
-    source: Any,
-    found: Evidence,
-    order: Any = None,
-    y_prob: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    groups: Any = None,
-    positive: Any = None,
-) -> SingleRows | None:
-    """The rows of a source one by one, where the counts in a predictor are not enough.
-
-    Parameters
-    ----------
-    source, y_prob, sample_weight, positive, order : as for `choose`
-    found : Evidence
-        The evidence from the same source.
-    groups : array-like, optional
-        The group of each row, where `source` is y_true.
-
-    Returns
-    -------
-    SingleRows, or None
-        None for rows of equal weight without an order, unless `groups` is given.
-
-    O(n log n).
-    """
-    if y_prob is not None and (order is not None or groups is not None):
-        return SingleRows.from_columns(source, y_prob, sample_weight, order, groups)
-    if order is None:
-        return _weighted(found)
-    if found.provenance is None or not isinstance(source, str | os.PathLike | list | tuple):
-        raise ValueError("order needs single rows: pass y_true and y_prob with an array of times, or a file.")
-    return SingleRows.from_columns(*replayed_rows(source, found.provenance, positive, order))
-
-
-def _weighted(found: Evidence) -> SingleRows | None:
-    """The rows of unequal weight one by one, if they are known; O(n log n)."""
-    if found.rows is None or row_counts(found.predictor) is not None:
-        return None
-    return SingleRows.from_columns(*found.rows())

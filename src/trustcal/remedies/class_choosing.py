@@ -1,10 +1,11 @@
-"""`choose_classes`: every remedy for K classes on held-out rows, the recommended one, and that one fitted."""
+"""`choose` for K classes: every remedy on held-out rows, the recommended one, and that one fitted."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from math import sqrt
+from dataclasses import asdict, dataclass
+from math import isfinite, sqrt
 from typing import Any, final
 
 import numpy as np
@@ -14,6 +15,7 @@ from trustcal.checking import Role, generator
 from trustcal.class_predictor import ClassPredictor, as_class_predictor
 from trustcal.classes.folds import ClassFold, class_folds
 from trustcal.decisions import OutcomeProblem
+from trustcal.reading import class_reading
 from trustcal.remedies.class_remedy import CLASS_METHODS, ClassRemedy, named_class_method
 from trustcal.remedies.vector_maps import VectorMap
 from trustcal.rows.classes import checked_class_order
@@ -61,60 +63,55 @@ class ClassChoice:
     fitted: ClassRemedy
     """The recommended remedy, or the one that was insisted on."""
 
+    def to_json(self) -> str:
+        """All numbers of the comparison, and the remedy as it is saved; an infinite log loss is null."""
+        said = {
+            "methods": [{**asdict(one), "log_loss": _finite(one.log_loss)} for one in self.methods],
+            "recommended": self.recommended,
+            "criterion": self.criterion,
+            "folds": self.folds,
+            "remedy": json.loads(self.fitted.to_json()),
+        }
+        return json.dumps(said, indent=2, allow_nan=False)
+
     def __str__(self) -> str:
         from trustcal.report.terminal.classes import plain_class_choice
 
         return plain_class_choice(self)
 
 
-def choose_classes(
-    y_true: ClassPredictor | ArrayLike,
-    proba: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    *,
-    classes: Iterable[Any] | None = None,
-    payoff: OutcomeProblem | None = None,
+def opened_classes(
+    source: Any,
+    proba: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    classes: str | Iterable[Any] | None,
+    outcome: str | None,
+    weight: str | None,
+    drop_invalid: bool,
+) -> ClassPredictor:
+    """The class predictor that the arguments of `choose` name: as it is, of rows, or of a file or frame.  O(n·K)."""
+    if proba is not None or isinstance(source, ClassPredictor):
+        names = classes.split(",") if isinstance(classes, str) else classes
+        return as_class_predictor(source, proba, sample_weight, names)
+    columns = classes if isinstance(classes, str) else [str(name) for name in classes or ()]
+    return class_reading(source, columns, outcome, weight, drop_invalid=drop_invalid).predictor
+
+
+def chosen_classes(
+    q: ClassPredictor,
+    payoff: OutcomeProblem | None,
     method: str = "auto",
     folds: int = 5,
     rng: np.random.Generator | int = 0,
 ) -> ClassChoice:
-    """Compare remedies for K classes on held-out rows, by your payoffs, and fit the recommended one.
+    """What `choose` does for K classes: remedies compared on held-out rows, and the recommended one fitted.
 
     Each method is fitted to all folds but one and applied to that one.  The simplest method whose loss is within one
     standard error of the best is recommended, and none unless it beats doing nothing.  Where payoffs cannot tell the
     best from none in this way, the Brier score decides among those within it, by the same rule.
 
-    Parameters
-    ----------
-    y_true, proba, sample_weight
-        A `ClassPredictor` alone, or labels, vectors of probabilities and weights.
-    classes : iterable, optional
-        The labels of the columns of `proba`.
-    payoff : OutcomeProblem, optional
-        The decision problem to judge by; unless given, the Brier score.
-    method : str
-        "auto" for the recommended method, or the name of one.
-    folds : int
-        The number of folds, at least 2.
-    rng : Generator or int
-        Chooses the folds.
-
-    Returns
-    -------
-    ClassChoice
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.dirichlet([1, 1, 1], 2000)
-    >>> y = [rng.choice(3, p=p) for p in truth]
-    >>> told = truth**2 / (truth**2).sum(axis=1, keepdims=True)                                   # overconfident
-    >>> choose_classes(y, told).recommended
-    'temperature'
-
     O(folds·n·K²) per step of the fits.
     """
-    q = as_class_predictor(y_true, proba, sample_weight, classes)
     insisted = None if method == "auto" else named_class_method(method)
     parts = class_folds(q, folds, generator(rng, Role.SPLITS))
     names = [name for name in CLASS_METHODS if len(q.classes) <= MANY or name not in ("matrix", "Dirichlet")]
@@ -139,6 +136,10 @@ def choose_classes(
         folds=len(parts),
         fitted=(insisted or CLASS_METHODS[chosen.name]).fit(q),
     )
+
+
+def _finite(number: float) -> float | None:
+    return number if isfinite(number) else None
 
 
 class _Trial:

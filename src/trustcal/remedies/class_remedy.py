@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import checked_choice
-from trustcal.class_predictor import ClassPredictor, as_class_predictor
+from trustcal.checking import checked_choice, checked_count, refuse_other
+from trustcal.class_predictor import ClassPredictor
 from trustcal.classes import scaling
 from trustcal.classes.folds import class_rows
 from trustcal.remedies.recalibrators import isotonic
@@ -31,12 +31,12 @@ VERSION: Final = 1
 class ClassRemedy:
     """A map of vectors of probabilities, ready to be applied and saved.
 
-    `trustcal.remedies.fit_classes` and `choose_classes` make one from labels.
+    `trustcal.remedies.fit` and `choose` make one from labels and tables of probabilities.
 
     Examples
     --------
-    >>> from trustcal.remedies import fit_classes
-    >>> remedy = fit_classes("temperature", [0, 0, 1, 1, 2, 0], [[0.9, 0.05, 0.05]] * 4 + [[0.05, 0.05, 0.9]] * 2)
+    >>> from trustcal.remedies import fit
+    >>> remedy = fit("temperature", [0, 0, 1, 1, 2, 0], [[0.9, 0.05, 0.05]] * 4 + [[0.05, 0.05, 0.9]] * 2)
     >>> remedy.apply([[0.9, 0.05, 0.05]]).round(2)
     array([[0.44, 0.28, 0.28]])
     >>> print(remedy)
@@ -114,12 +114,27 @@ class ClassRemedy:
             raise ValueError(
                 "the state is damaged: its map does not fit its classes. It must be what to_json returned."
             )
-        return cls(str(state["method"]), str(state["title"]), found, classes, state["rows"])
+        for name in ("method", "title"):
+            refuse_other(name, state[name], str, "text")
+        if state["rows"] is not None:
+            checked_count("rows", state["rows"])
+        remedy = cls(state["method"], state["title"], found, classes, state["rows"])
+        _try(remedy)
+        return remedy
 
     def save(self, path: str | Path) -> None:
         """Write the JSON to a file, completely or not at all."""
         with atomically(path) as fresh:
             fresh.write_text(self.to_json() + "\n")
+
+
+def _try(remedy: ClassRemedy) -> None:
+    """Use what was loaded once, before anybody else does: a damaged remedy fails here."""
+    remedy.describe()
+    count = len(remedy.classes)
+    said = remedy.map(np.concatenate([np.eye(count), np.full((1, count), 1 / count)]))
+    if not ((said >= 0) & (said <= 1)).all() or not np.allclose(said.sum(axis=1), 1):
+        raise ValueError("the remedy is damaged: it gives vectors that are no probabilities.")
 
 
 def _isotonic(q: ClassPredictor) -> IsotonicVectors:
@@ -163,42 +178,3 @@ def named_class_method(method: str) -> ClassMethod:
     """The method of this name, in capitals or not."""
     plain = {name.lower(): name for name in CLASS_METHODS}
     return CLASS_METHODS[plain[checked_choice("method", str(method).lower(), plain)]]
-
-
-def fit_classes(
-    method: str,
-    y_true: ClassPredictor | ArrayLike,
-    proba: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    *,
-    classes: Iterable[Any] | None = None,
-) -> ClassRemedy:
-    """Learn a remedy for K classes of one kind.
-
-    Parameters
-    ----------
-    method : str
-        "temperature", "vector", "matrix", "Dirichlet", "isotonic" or "none".
-    y_true, proba, sample_weight
-        A `ClassPredictor` alone, or labels, vectors of probabilities and weights.
-    classes : iterable, optional
-        The labels of the columns of `proba`.
-
-    Returns
-    -------
-    ClassRemedy
-
-    References
-    ----------
-    Guo et al. (2017), On calibration of modern neural networks.  Kull et al. (2019), Beyond temperature scaling.
-    Zadrozny and Elkan (2002), Transforming classifier scores into accurate multiclass probability estimates.
-
-    Examples
-    --------
-    >>> remedy = fit_classes("isotonic", ["a", "b"] * 2, [[0.75, 0.25], [0.5, 0.5]] * 2, classes=["a", "b"])
-    >>> remedy.apply([[0.75, 0.25]])
-    array([[1., 0.]])
-
-    O(n·K) per step of the fit, O(n·K²) for a matrix.
-    """
-    return named_class_method(method).fit(as_class_predictor(y_true, proba, sample_weight, classes))

@@ -12,8 +12,8 @@ from trustcal.checking import Role, generator
 from trustcal.decisions import DecisionProblem
 from trustcal.measures.counts import row_counts
 from trustcal.reading import Evidence
-from trustcal.remedies.choosing import row_splits
 from trustcal.remedies.comparison import Comparison
+from trustcal.remedies.splitting import row_splits
 from trustcal.remedies.trials import ranked, tried
 
 FOLDS: Final = 5

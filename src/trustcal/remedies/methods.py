@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.checking import checked_choice
+from trustcal.class_predictor import ClassPredictor, as_class_predictor
 from trustcal.decisions import DecisionProblem
 from trustcal.predictor import Predictor, as_predictor
 from trustcal.remedies import recalibrators
+from trustcal.remedies.class_remedy import ClassRemedy, named_class_method
 from trustcal.remedies.maps import Map, Unchanged
 from trustcal.remedies.remedy import Learned, Remedy
+from trustcal.rows.classes import is_table
 
 
 @final
@@ -67,6 +70,18 @@ def named(method: str) -> Method:
     return METHODS[plain[checked_choice("method", asked, plain)]]
 
 
+@overload
+def fit(
+    method: str,
+    y_true: ClassPredictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: Iterable[Any],
+) -> ClassRemedy: ...
+@overload
+def fit(method: str, y_true: ClassPredictor) -> ClassRemedy: ...
+@overload
 def fit(
     method: str,
     y_true: Predictor | ArrayLike,
@@ -75,16 +90,29 @@ def fit(
     *,
     payoff: DecisionProblem | None = None,
     by: ArrayLike | None = None,
-) -> Remedy:
+) -> Remedy: ...
+def fit(
+    method: str,
+    y_true: Predictor | ClassPredictor | ArrayLike,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    *,
+    classes: Iterable[Any] | None = None,
+    payoff: DecisionProblem | None = None,
+    by: ArrayLike | None = None,
+) -> Remedy | ClassRemedy:
     """Learn a remedy of one kind.
 
     Parameters
     ----------
     method : str
         "temperature", "Platt", "beta", "threshold" (which needs payoffs), "spline", "centred isotonic", "isotonic",
-        "Venn–Abers", "histogram" or "none".
-    y_true, y_prob, sample_weight : Predictor, or array-likes
-        A predictor alone, or rows in scikit-learn's order.
+        "Venn–Abers", "histogram" or "none"; for classes "temperature", "vector", "matrix", "Dirichlet", "isotonic" or
+        "none".
+    y_true, y_prob, sample_weight : Predictor, ClassPredictor, or array-likes
+        A predictor alone, or rows in scikit-learn's order.  A table of probabilities has a column per class.
+    classes : iterable, optional
+        The labels of the columns of such a table; 0, 1, 2, … unless given.
     payoff : DecisionProblem, optional
         The problem whose thresholds the method "threshold" moves.
     by : array-like, optional
@@ -95,15 +123,28 @@ def fit(
     Returns
     -------
     Remedy
+        For classes, a `ClassRemedy`.
+
+    References
+    ----------
+    For classes: Guo et al. (2017), On calibration of modern neural networks.  Kull et al. (2019), Beyond temperature
+    scaling.  Zadrozny and Elkan (2002), Transforming classifier scores into accurate multiclass probability estimates.
 
     Examples
     --------
     >>> remedy = fit("isotonic", [0, 1, 0, 1], [0.1, 0.3, 0.5, 0.9])
     >>> remedy.apply([0.1, 0.3, 0.5, 0.9])
     array([0. , 0.5, 0.5, 1. ])
+    >>> remedy = fit("isotonic", ["a", "b"] * 2, [[0.75, 0.25], [0.5, 0.5]] * 2, classes=["a", "b"])
+    >>> remedy.apply([[0.75, 0.25]])
+    array([[1., 0.]])
 
-    O(n), after one sort for rows.
+    O(n), after one sort for rows; for classes O(n·K) per step of the fit, O(n·K²) for a matrix.
     """
+    if isinstance(y_true, ClassPredictor) or classes is not None or is_table(y_prob):
+        if payoff is not None or by is not None or isinstance(y_true, Predictor):
+            raise ValueError("payoff, by and a Predictor are for two outcomes: with classes leave them out.")
+        return named_class_method(method).fit(as_class_predictor(y_true, y_prob, sample_weight, classes))
     chosen, q = named(method), as_predictor(y_true, y_prob, sample_weight)
     if by is None:
         return chosen.fit(q, payoff)

@@ -14,7 +14,7 @@ from trustcal.forecasters import Calibeating, OnlinePlatt, Recalibrator
 from trustcal.guarantees import Bound
 from trustcal.predictor import Predictor
 from trustcal.remedies.methods import named
-from trustcal.remedies.remedy import Remedy, from_json
+from trustcal.remedies.remedy import Remedy, remedy_of_json
 from trustcal.states import damage_refused, loaded, saved
 
 _STATE_VERSION = 1
@@ -126,7 +126,7 @@ class Refitted(Recalibrator):
         names = ("method", "every", "window", "decay", "remedy", "scores", "outcomes", "rounds")
         state = loaded(text, "Refitted", _STATE_VERSION, names)
         made = cls(state["method"], every=state["every"], window=state["window"], decay=state["decay"])
-        made.remedy = None if state["remedy"] is None else from_json(state["remedy"])
+        made.remedy = None if state["remedy"] is None else remedy_of_json(state["remedy"])
         made.scores = [checked_prediction(score) for score in state["scores"]]
         made.outcomes = [checked_outcome(outcome) for outcome in state["outcomes"]]
         made.rounds = checked_count("rounds", state["rounds"], least=len(made.scores))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_predictions, refuse_other
-from trustcal.checking.files import text_of
 from trustcal.guarantees import Bound
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
@@ -206,28 +205,8 @@ class Remedy:
 
 
 @damage_refused()
-def from_json(text: str) -> Remedy:
-    """The remedy that `Remedy.to_json` saved.
-
-    Parameters
-    ----------
-    text : str
-        What `to_json` returned.  Text that was changed, or is of a newer version, raises an error.
-
-    Returns
-    -------
-    Remedy
-
-    Examples
-    --------
-    >>> from trustcal.remedies import fit
-    >>> saved = fit("Platt", [0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8]).to_json()
-    >>> from_json(saved.replace("Platt", "Plato"))
-    Traceback (most recent call last):
-    ValueError: the state was changed after it was saved: its checksum does not fit. Use one that was not.
-
-    O(k) for a map of k points.
-    """
+def remedy_of_json(text: str) -> Remedy:
+    """The remedy that `Remedy.to_json` saved; text that was changed, or is of a newer version, raises an error."""
     names = ("method", "title", "map", "learned", "guarantee", "eps", "certificate")
     state = loaded(text, "Remedy", VERSION, names)
     given = dict(state["map"])
@@ -256,26 +235,6 @@ def _try(remedy: Remedy) -> None:
         p = remedy.map(np.linspace(0, 1, 17))
         if not ((p >= 0) & (p <= 1)).all():
             raise ValueError("the remedy is damaged: it gives predictions outside [0, 1].")
-
-
-def load(path: str | Path) -> Remedy:
-    """The remedy in a file that `Remedy.save` wrote.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    Remedy
-
-    O(k) for a map of k points.
-    """
-    text = text_of(path)
-    try:
-        return from_json(text)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
 
 
 def noise_remedy(noise: Noise, seed: int, guarantee: Bound | None = None, eps: float | None = None) -> Remedy:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from trustcal.reading.columns import place_of
 from trustcal.reading.duckdb import BATCH, arrow_reader
@@ -23,24 +23,39 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class Roles:
-    """The columns that rewriting a file reads, and the one that it adds."""
+    """The columns that rewriting a file reads, and those that it adds after the last prediction."""
 
-    prediction: str
+    predictions: tuple[str, ...]
     outcome: str | None
     row_id: str | None
-    into: str
+    into: tuple[str, ...]
 
     @property
     def read(self) -> dict[str, str]:
         """The columns that are read, by role."""
-        named = {"prediction": self.prediction, "outcome": self.outcome, "row_id": self.row_id}
-        return {role: name for role, name in named.items() if name is not None}
+        named = {"outcome": self.outcome, "row_id": self.row_id}
+        predictions = {prediction(index): name for index, name in enumerate(self.predictions)}
+        return predictions | {role: name for role, name in named.items() if name is not None}
 
     def places(self, names: Sequence[str], title: str) -> dict[str, int]:
         """The position of each column that is read, by role."""
-        if self.into in names:
-            raise ValueError(f"{title} already has a column {self.into!r}: choose another name for the new one.")
+        for name in self.into:
+            if name in names:
+                raise ValueError(f"{title} already has a column {name!r}: choose another name for the new one.")
         return {role: place_of(name, names, title) for role, name in self.read.items()}
+
+    def after(self, places: dict[str, int]) -> int:
+        """The place after the last prediction."""
+        return max(places[prediction(index)] for index in range(len(self.predictions))) + 1
+
+
+def prediction(index: int) -> str:
+    """The role of a column of predictions: the first, the second, and so on."""
+    return f"prediction {index}"
+
+
+ONLY: Final = prediction(0)
+"""The role of the predictions of two outcomes."""
 
 
 @final
@@ -53,7 +68,7 @@ class RowStream:
     places: dict[str, int]
     """The position in a batch of each column that is read.  It may come after the columns to copy."""
     new_place: int
-    """The position of the new column among those to copy."""
+    """The position of the first new column among those to copy."""
     delimiter: str
     """The delimiter of a CSV that stays CSV, or a TSV that stays TSV."""
     whole: bool
@@ -73,7 +88,7 @@ def open_rows(
         table = open_files(connection, source)
         places = roles.places(table.names, table.title)
         if kinds[0] in DELIMITERS:
-            delimiter, new_place = table.delimiter if kinds[0] == kinds[1] else "", places["prediction"] + 1
+            delimiter, new_place = table.delimiter if kinds[0] == kinds[1] else "", roles.after(places)
             return _queried(connection, table, table.names, table.expressions, places, new_place, delimiter)
         return _objects(connection, table, kinds[1], roles)
 
@@ -86,7 +101,7 @@ def _parquet(stack: ExitStack, source: Path, roles: Roles) -> RowStream:
     schema, rows = file.schema_arrow, file.metadata.num_rows
     places = roles.places(schema.names, str(source))
     batches = _guarded(source, file.iter_batches(BATCH))
-    return RowStream(schema, places, places["prediction"] + 1, "", False, batches, lambda _: rows)
+    return RowStream(schema, places, roles.after(places), "", False, batches, lambda _: rows)
 
 
 def _queried(
@@ -117,26 +132,27 @@ def _objects(connection: duckdb.DuckDBPyConnection, table: Table, target: str, r
     """JSON lines.  Columns that are read follow those to copy, and after them the objects that are not valid."""
     whole = target in JSON_LINES
     names, copied = (("json",), ("CAST(json AS VARCHAR)",)) if whole else _keys(connection, table, target)
-    arrow = {"prediction": "->>", "outcome": "->>", "row_id": "->"}  # an id that is text keeps its quotes
-    read = [f"json {arrow[role]} {pointer(name)}" for role, name in roles.read.items()]
+    arrow = {"row_id": "->"}  # an id that is text keeps its quotes
+    read = [f"json {arrow.get(role, '->>')} {pointer(name)}" for role, name in roles.read.items()]
     places = {role: len(copied) + index for index, role in enumerate(roles.read)}
     keys = "json_keys(json)"
-    valid = f"len({keys}) = len(list_distinct({keys})) AND NOT json_exists(json, {pointer(roles.into)})"
+    fresh = " AND ".join(f"NOT json_exists(json, {pointer(name)})" for name in roles.into)
+    valid = f"len({keys}) = len(list_distinct({keys})) AND {fresh}"
     invalid = f"CASE WHEN {valid} THEN NULL ELSE left(CAST(json AS VARCHAR), 80) END"
-    new_place = 1 if whole else names.index(roles.prediction) + 1
+    new_place = 1 if whole else max(map(names.index, roles.predictions)) + 1
     rows = _queried(connection, table, names, [*copied, *read, invalid], places, new_place, whole=whole)
     return replace(rows, batches=_valid(rows.batches, table.title, roles.into))
 
 
-def _valid(batches: Iterator[Any], title: str, into: str) -> Iterator[Any]:
+def _valid(batches: Iterator[Any], title: str, into: Sequence[str]) -> Iterator[Any]:
     """Batches whose last column is empty: the beginning of each object that repeats a key or has the new one."""
     done = 0
     for batch in batches:
         invalid = batch.columns[-1]
         if invalid.null_count < len(invalid):
-            row = invalid.is_valid().index(True).as_py()
+            row, new = invalid.is_valid().index(True).as_py(), " or ".join(map(repr, into))
             raise ValueError(
-                f"{title}: every line must be a JSON object with each key once and none called {into!r}, but row "
+                f"{title}: every line must be a JSON object with each key once and none called {new}, but row "
                 f"{done + row} (from 0) is not: {invalid[row]}"
             )
         done += len(invalid)
@@ -174,11 +190,13 @@ _TYPES = {
 """Types for the values of a JSON key, best first, and SQL that tests whether a value has it without loss."""
 
 
-def write_rows(target: Path, kind: str, rows: RowStream, into: str, batches: Iterator[list[Any]]) -> None:
+def write_rows(target: Path, kind: str, rows: RowStream, into: Sequence[str], batches: Iterator[list[Any]]) -> None:
     """Write lists of columns, one list per batch, as a file of this kind."""
     import pyarrow as pa
 
-    schema = rows.schema.insert(rows.new_place, pa.field(into, pa.float64()))
+    schema = rows.schema
+    for index, name in enumerate(into):
+        schema = schema.insert(rows.new_place + index, pa.field(name, pa.float64()))
     if kind == ".parquet":
         import pyarrow.parquet as pq
 
@@ -202,8 +220,9 @@ def _layout(kind: str, rows: RowStream, names: Sequence[str]) -> tuple[str, str]
         query = f"VALUES ({header}) UNION ALL SELECT CAST(COLUMNS(*) AS VARCHAR) FROM rows"
         return query, f"FORMAT csv, HEADER false, DELIMITER '{delimiter}'"
     if rows.whole:  # the text of an object ends with its brace
-        key = quoted(f",{json.dumps(names[1], ensure_ascii=False)}:")
-        query = f"SELECT left(c0, -1) || {key} || c1 || '}}' FROM rows"
+        keys = [quoted(f",{json.dumps(name, ensure_ascii=False)}:") for name in names[1:]]
+        new = " || ".join(f"{key} || c{index}" for index, key in enumerate(keys, start=1))
+        query = f"SELECT left(c0, -1) || {new} || '}}' FROM rows"
         return query, "FORMAT csv, HEADER false, DELIMITER '', QUOTE ''"
     lower = [name.lower() for name in names]
     for name in names:

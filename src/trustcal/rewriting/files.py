@@ -20,7 +20,7 @@ from trustcal.reading.expressions import rows_of
 from trustcal.reading.files import DELIMITERS, KINDS, Table, kind
 from trustcal.reading.request import Request
 from trustcal.reading.streams import packing
-from trustcal.rewriting.arrow import Roles, RowStream, open_rows, write_rows
+from trustcal.rewriting.arrow import ONLY, Roles, RowStream, open_rows, write_rows
 from trustcal.rewriting.engine_columns import REMEDY, arrow_ids, arrow_numbers, new_column
 from trustcal.tally import Tally
 from trustcal.writing import atomically
@@ -110,8 +110,8 @@ def rewrite(
     O(n) time in one pass (two from JSON lines to another format); O(1) memory without outcomes.
     """
     old, new = Path(source), Path(target)
-    kinds = kind(old), _target_kind(new)
-    roles = Roles(prediction, outcome, row_id, new_column(prediction, into))
+    kinds = kind(old), target_kind(new)
+    roles = Roles((prediction,), outcome, row_id, (new_column(prediction, into),))
     with atomically(new) as fresh, connected() as connection, ExitStack() as stack:
         rows = open_rows(connection, stack, old, kinds, roles)
         copying = _Copying(old, kinds[0], roles, rows, draw, progress, connection.cursor())
@@ -140,7 +140,7 @@ class _Copying:
 
         bad, first_bad, copied = 0, "", len(self.stream.schema)
         for batch in self.stream.batches:
-            column = batch.column(self.stream.places["prediction"])
+            column = batch.column(self.stream.places[ONLY])
             p, y = self._numbers(batch)
             wrong = ~((p >= 0) & (p <= 1))
             if wrong.any():
@@ -159,7 +159,7 @@ class _Copying:
             self._report(self.stream.total(self.rows))
         if bad:
             raise ValueError(
-                f"{self.file}: column {self.roles.prediction!r} must hold probabilities in [0, 1]: {bad} of "
+                f"{self.file}: column {self.roles.predictions[0]!r} must hold probabilities in [0, 1]: {bad} of "
                 f"{self.rows} rows break this, the first is {first_bad}. {REMEDY}"
             )
         self._report(self.rows)
@@ -168,11 +168,11 @@ class _Copying:
         """Predictions, NaN where there is none, and outcomes, 2 where there is none: by the SQL that reads files."""
         import pyarrow as pa
 
-        column = batch.column(self.stream.places["prediction"])
+        column = batch.column(self.stream.places[ONLY])
         if self.roles.outcome is None and pa.types.is_floating(column.type):
-            return arrow_numbers(column, self.roles.prediction), None  # floats need no parsing
-        names = self.roles.prediction, self.roles.outcome or self.roles.prediction
-        places = [self.stream.places[role] for role in ("prediction", "outcome") if role in self.stream.places]
+            return arrow_numbers(column, self.roles.predictions[0]), None  # floats need no parsing
+        names = self.roles.predictions[0], self.roles.outcome or self.roles.predictions[0]
+        places = [self.stream.places[role] for role in (ONLY, "outcome") if role in self.stream.places]
         called = tuple(f"c{index}" for index in range(len(places)))
         held = self.cursor.from_arrow(pa.table([batch.column(place) for place in places], names=called))
         rows = f"held AS source({', '.join(called)})"
@@ -237,7 +237,8 @@ def _csv_id(text: str) -> int | str:
     return text
 
 
-def _target_kind(file: Path) -> str:
+def target_kind(file: Path) -> str:
+    """The format that the name of a new file says."""
     suffixes = [suffix.lower() for suffix in file.suffixes]
     if packing(file) and suffixes[-2:-1] != [".parquet"]:
         suffixes.pop()

@@ -72,6 +72,14 @@ def checked_class_law(
     return checked_class_names(classes, vectors.shape[1]), vectors[kept], masses[kept]
 
 
+def is_table(proba: ArrayLike | None) -> bool:
+    """Whether it has rows and columns, as vectors of probabilities have."""
+    try:
+        return proba is not None and np.ndim(proba) == 2
+    except ValueError:  # rows of different lengths: whoever reads them says so
+        return False
+
+
 def checked_vectors(proba: ArrayLike, logits: bool = False) -> FloatArray:
     """Vectors of probabilities, a row each, that sum to 1 within 1e-3; or logits, turned into them by softmax."""
     table = as_numbers(proba, "proba")

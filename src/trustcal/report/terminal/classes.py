@@ -17,6 +17,7 @@ from trustcal.report.terminal.groups import few_rows, shortened
 if TYPE_CHECKING:
     from trustcal.auditing.class_record import ClassAudit
     from trustcal.remedies import ClassChoice
+    from trustcal.rewriting import ClassFileFix
 
 WIDTH = 80
 MOST = 30
@@ -35,7 +36,31 @@ def plain_class_audit(audit: ClassAudit) -> str:
 
 def plain_class_choice(choice: ClassChoice) -> str:
     """The comparison of remedies as plain text."""
-    return plain_text(partial(_choice, choice), WIDTH)
+    return plain_text(lambda frame: Group(_choice(choice, frame), Text(str(choice.fitted))), WIDTH)
+
+
+def class_choice_page(choice: ClassChoice, file: str | None, frame: box.Box) -> RenderableType:
+    """The comparison, the remedy that was fitted, and where it was saved."""
+    if choice.fitted.method == "none":
+        return Group(_choice(choice, frame), Text("Nothing was written: the vectors are best left as they are."))
+    saved = "Nothing was written: --save FILE keeps it."
+    if file is not None:
+        saved = f"Saved in {file}: apply it by trustcal fix NEW --classes COLUMNS --remedy {file} -o OUT."
+    return Group(_choice(choice, frame), Text(str(choice.fitted)), Text(saved))
+
+
+def class_fix_page(fix: ClassFileFix, frame: box.Box) -> RenderableType:
+    """What was done to a file."""
+    if not fix.written:
+        return Text("Do nothing: that is the remedy, and no file is written.", style="bold")
+    new = ", ".join(fix.columns[:5]) + (f", … ({len(fix.columns):,} in all)" if len(fix.columns) > 5 else "")
+    parts: list[RenderableType] = [Text(str(fix.remedy), style="bold"), Text(f"{fix.rows:,} rows, new columns {new}")]
+    if fix.before is not None and fix.after is not None:
+        table = number_table(frame, "", "before", "after")
+        table.add_row("Brier score", f"{fix.before.brier:.4f}", f"{fix.after.brier:.4f}")
+        table.add_row("Log loss", f"{fix.before.log_loss:.4f}", f"{fix.after.log_loss:.4f}")
+        parts.append(table)
+    return Group(*parts)
 
 
 def _choice(choice: ClassChoice, frame: box.Box) -> RenderableType:
@@ -49,7 +74,7 @@ def _choice(choice: ClassChoice, frame: box.Box) -> RenderableType:
     rule = (
         f"Recommended: {choice.recommended}, the simplest within one standard error of the best in {choice.criterion}."
     )
-    return Group(table, Text(rule), Text(str(choice.fitted)))
+    return Group(table, Text(rule))
 
 
 def _page(audit: ClassAudit, frame: box.Box) -> RenderableType:

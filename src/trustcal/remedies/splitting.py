@@ -1,0 +1,74 @@
+"""How rows are split for a comparison: by time, at random, or as the counts in a predictor would be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from trustcal.measures.counts import row_counts
+from trustcal.predictor import Predictor
+from trustcal.reading import Evidence, replayed_rows
+from trustcal.remedies.folds import Fold, SingleRows, split_in_order, split_laws, split_rows
+
+_WORK = 10_000
+"""Rows are split as often as it takes to hold out this many, at most ten times."""
+
+
+def row_splits(
+    found: Evidence, single: SingleRows | None, folds: int, random: np.random.Generator, most: int = 10
+) -> list[list[Fold]]:
+    """The rows split by time, or at random, several times if they are few."""
+    q, single = found.predictor, single or _weighted(found)
+    if single is not None and single.times is not None:
+        return [split_in_order(single, folds)]
+    repeats = min(most, max(1, -(-_WORK // max(1, q.rows or 1))))
+    if single is not None:
+        return [split_rows(single, folds, random) for _ in range(repeats)]
+    laws: Mapping[Any, Predictor] = found.groups or {"all": q}
+    return [split_laws(laws, folds, random) for _ in range(repeats)]
+
+
+def single_rows(
+    source: Any,
+    found: Evidence,
+    order: Any = None,
+    y_prob: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: Any = None,
+    positive: Any = None,
+) -> SingleRows | None:
+    """The rows of a source one by one, where the counts in a predictor are not enough.
+
+    Parameters
+    ----------
+    source, y_prob, sample_weight, positive, order : as for `choose`
+    found : Evidence
+        The evidence from the same source.
+    groups : array-like, optional
+        The group of each row, where `source` is y_true.
+
+    Returns
+    -------
+    SingleRows, or None
+        None for rows of equal weight without an order, unless `groups` is given.
+
+    O(n log n).
+    """
+    if y_prob is not None and (order is not None or groups is not None):
+        return SingleRows.from_columns(source, y_prob, sample_weight, order, groups)
+    if order is None:
+        return _weighted(found)
+    if found.provenance is None or not isinstance(source, str | os.PathLike | list | tuple):
+        raise ValueError("order needs single rows: pass y_true and y_prob with an array of times, or a file.")
+    return SingleRows.from_columns(*replayed_rows(source, found.provenance, positive, order))
+
+
+def _weighted(found: Evidence) -> SingleRows | None:
+    """The rows of unequal weight one by one, if they are known; O(n log n)."""
+    if found.rows is None or row_counts(found.predictor) is not None:
+        return None
+    return SingleRows.from_columns(*found.rows())
