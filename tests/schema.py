@@ -8,11 +8,13 @@ import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from itertools import islice
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from trustcal.auditing import Advice, Audit, Verdict
+from trustcal.auditing import Advice, Audit, ClassAudit, Verdict
+from trustcal.auditing.class_record import VERSION as CLASS_VERSION
 from trustcal.auditing.record import VERSION
 from trustcal.remedies import Comparison, HeldOutGain
 
@@ -26,22 +28,34 @@ or is removed; readers should reject versions they do not know. A tuple is a JSO
 NaN; an infinite one (a log loss) is null. Losses and errors are shares between 0 and 1 unless stated otherwise.
 `verdict` and `advice` follow from the other fields, and `from_json` ignores them.
 
+An audit of K classes (`--classes`, `classes=`) is a [ClassAudit](#classaudit), with `"trustcal": "ClassAudit"` and
+`"version": {CLASS_VERSION}`. `ClassAudit.from_json` reads it back.
+
 This page is generated from the code by `python -m tests.schema`; a test compares the two.
 """
 
 
 def document() -> str:
-    """The page: Audit first, then what it is made of, in order of first use."""
+    """The page: Audit first, then what it is made of, in order of first use; then the same for ClassAudit."""
     kinds: list[type] = [Audit]
-    for kind in kinds:
-        for hint in hints_of(kind).values():
-            kinds += [part for part in dict.fromkeys(_parts(hint)) if part not in kinds]
+    _add_parts(kinds, 0)
+    kinds.append(ClassAudit)
+    _add_parts(kinds, len(kinds) - 1)
     return HEAD + "".join(_section(kind) for kind in kinds)
 
 
+def _add_parts(kinds: list[type], first: int) -> None:
+    """Append what the kinds from the first on are made of, each once."""
+    for kind in islice(kinds, first, None):  # the list grows on the way
+        for hint in hints_of(kind).values():
+            kinds += [part for part in dict.fromkeys(_parts(hint)) if part not in kinds]
+
+
 def hints_of(kind: type) -> dict[str, Any]:
-    """The annotations of a class; Audit imports Comparison lazily, and derives its verdict and advice."""
+    """The annotations of a class; Audit imports Comparison lazily, and audits derive their verdict and advice."""
     hints = get_type_hints(kind, localns={"Comparison": Comparison, "HeldOutGain": HeldOutGain})
+    if kind is ClassAudit:
+        return {"verdict": Verdict, **hints}
     return {"verdict": Verdict, "advice": tuple[Advice, ...], **hints} if kind is Audit else hints
 
 

@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import trustcal as tc
+from tests.schema import DOCUMENT
 from trustcal.auditing import ClassAudit, class_audit
 from trustcal.cli import main
 from trustcal.plots import regret_matrix
@@ -88,6 +89,29 @@ def test_json_is_read_back() -> None:
         assert ClassAudit.from_json(found.to_json()) == found
     zero = class_audit(["cat", "fox"], [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], classes=NAMES, draws=0)
     assert ClassAudit.from_json(zero.to_json()).log_loss.mcb == np.inf
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.pop("groups"), "lacks groups"),
+        (lambda data: data.update(version=1), "of version 1"),
+        (lambda data: data.update(trustcal="Audit"), "not that of a ClassAudit"),
+        (lambda data: data["problem"].update(stakes="high"), "the audit.problem.stakes must be of type float"),
+        (lambda data: data["views"][0].pop("values"), r"the audit.views\[0\] lacks values"),
+    ],
+)
+def test_json_that_no_audit_wrote_is_refused(change: Any, message: str) -> None:
+    data = json.loads(class_audit(["cat", "fox"], np.eye(3)[:2], classes=NAMES, draws=0).to_json())
+    change(data)
+    with pytest.raises(ValueError, match=message):
+        ClassAudit.from_json(json.dumps(data))
+
+
+def test_the_fields_of_the_json_are_on_the_schema_page() -> None:
+    found = json.loads(class_audit(["cat", "fox"], np.eye(3)[:2], classes=NAMES, draws=5).to_json())
+    page = DOCUMENT.read_text().split("\n## ClassAudit\n")[1].split("\n## ")[0]
+    assert {"trustcal", "version", *re.findall(r"^\| `(\w+)`", page, flags=re.MULTILINE)} == set(found)
 
 
 @pytest.mark.slow

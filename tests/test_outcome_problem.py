@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import examples
 from tests.test_class_predictor import class_rows
+from trustcal.auditing import class_audit
 from trustcal.class_predictor import ClassPredictor
 from trustcal.decisions import DecisionProblem, OutcomeProblem
 from trustcal.predictor import Predictor
@@ -149,8 +150,6 @@ def test_two_outcomes_give_the_bits_of_a_decision_problem(case: Any) -> None:
 def test_the_order_of_classes_does_not_matter(rows: Any, actions: int, random: Any) -> None:
     y, p, w = rows
     count = p.shape[1]
-    if count == 2:
-        return  # on a threshold the action of the smaller probability of the second outcome is taken
     payoff = np.array([[random.randint(-3, 3) for _ in range(count)] for _ in range(actions)], dtype=float)
     names = [f"class {k}" for k in range(count)]
     problem = OutcomeProblem(payoff, outcomes=names)
@@ -164,6 +163,26 @@ def test_the_order_of_classes_does_not_matter(rows: Any, actions: int, random: A
     assert turned.action_regret(q) == pytest.approx(problem.action_regret(q), abs=1e-12)
     assert turned.decision_gap(q) == pytest.approx(problem.decision_gap(q), abs=1e-12)
     assert (turned.best_response(p[:, columns]) == problem.best_response(p)).all()
+
+
+def test_a_row_on_a_threshold_is_the_same_in_any_order_of_classes() -> None:
+    """At 1/2 both promise the same.  As in DecisionProblem, the one that gains less by the last class is taken."""
+    for names in (["no", "yes"], [0, 1], ["9", "10"], ["dog", "fox"]):
+        one = OutcomeProblem([[1, 0], [0, 1]], ["first", "last"], names)
+        other = OutcomeProblem([[0, 1], [1, 0]], ["first", "last"], names[::-1])
+        assert one.best_response([0.5, 0.5]) == other.best_response([0.5, 0.5]) == 0
+        q = ClassPredictor.from_samples([names[1]] * 4, [[0.5, 0.5]] * 4, classes=names)
+        turned = ClassPredictor.from_samples([names[1]] * 4, [[0.5, 0.5]] * 4, classes=names[::-1])
+        assert {problem.action_regret(law) for problem in (one, other) for law in (q, turned)} == {1.0}
+        assert {law.top().base_rate for law in (q, turned)} == {0.0}  # the first by name
+        assert {law.top_k(1).base_rate for law in (q, turned)} == {0.0}
+    labels, p = ["b", "a", "c"] * 4, [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [0.4, 0.2, 0.4]] * 4
+    found = [
+        class_audit(labels, np.array(p)[:, order], classes=np.array(list("abc"))[order].tolist(), draws=0)
+        for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0])
+    ]
+    assert len({one.problem.action_regret for one in found}) == 1
+    assert len({one.top.base_rate for one in found}) == 1
 
 
 @given(class_rows(), st.integers(1, 4), st.randoms(use_true_random=False))

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_count
 from trustcal.predictor import Predictor
-from trustcal.rows.classes import ClassRows, checked_class, checked_class_law, checked_class_rows
+from trustcal.rows.classes import ClassRows, checked_class, checked_class_law, checked_class_rows, name_order
 from trustcal.tally import Tally
 from trustcal.tally.counts import counted, exact_sums
 
@@ -196,7 +196,7 @@ class ClassPredictor:
         return self.scored(self.p[:, number], self.outcome == number)
 
     def top(self) -> Predictor:
-        """The top label: the largest probability (the first, if several tie), and whether its class occurred.
+        """The top label: the largest probability (if several tie, the first by name), and whether its class occurred.
 
         Returns
         -------
@@ -207,7 +207,8 @@ class ClassPredictor:
 
         O(n·K + n log n).
         """
-        best = np.argmax(self.p, axis=1)
+        order = np.array(name_order(self.classes))
+        best = order[np.argmax(self.p[:, order], axis=1)]
         return self.scored(self.p[np.arange(len(self)), best], best[self.value] == self.outcome)
 
     def top_k(self, k: int) -> Predictor:
@@ -216,7 +217,7 @@ class ClassPredictor:
         Parameters
         ----------
         k : int
-            From 1 to K; of classes that tie, the first count.
+            From 1 to K; of classes that tie, the first by name count.
 
         Returns
         -------
@@ -228,7 +229,8 @@ class ClassPredictor:
         O(n·K log K + n log n).
         """
         k = checked_count("k", k, most=len(self.classes))
-        best = np.argsort(-self.p, axis=1, kind="stable")[:, :k]
+        order = np.array(name_order(self.classes))
+        best = order[np.argsort(-self.p[:, order], axis=1, kind="stable")[:, :k]]
         chosen = np.minimum(np.take_along_axis(self.p, best, axis=1).sum(axis=1), 1.0)
         return self.scored(chosen, (best[self.value] == self.outcome[:, None]).any(axis=1))
 

@@ -26,6 +26,7 @@ from trustcal.classes.folds import held_out_worst
 from trustcal.decisions import OutcomeProblem
 from trustcal.predictor import Predictor
 from trustcal.reading import ClassProvenance, class_reading, outcome_problem
+from trustcal.rows.classes import name_order
 
 PAIRS: Final = 10
 """How many pairs of classes an audit shows."""
@@ -91,7 +92,9 @@ def class_audit(
         for part in groups.values():
             refuse_other("groups", part, ClassPredictor, "a dict of class predictors by the name of their group")
         parts = {**parts, **{str(name): part for name, part in groups.items()}}
-    problem = OutcomeProblem(np.eye(len(q.classes)), map(str, q.classes), q.classes)
+    # Without payoffs, whoever picks the likeliest class picks the first by name of those that tie.
+    names = [q.classes[place] for place in name_order(q.classes)]
+    problem = OutcomeProblem(np.eye(len(names)), map(str, names), names)
     if payoff is not None:
         problem = outcome_problem(payoff)
     return ClassAudit(

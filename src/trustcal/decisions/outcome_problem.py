@@ -28,7 +28,7 @@ from trustcal.decisions.problem import DecisionProblem
 from trustcal.decisions.recommendations import Recommendation
 from trustcal.decisions.responses import ActionTables, best_responses, projected_scores, recommended_by
 from trustcal.predictor import Predictor
-from trustcal.rows.classes import checked_class_names, checked_class_order, checked_vectors
+from trustcal.rows.classes import checked_class_names, checked_class_order, checked_vectors, name_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -85,16 +85,25 @@ class OutcomeProblem:
         return float(np.ptp(self.payoff, axis=0).max())
 
     @cached_property
+    def positive(self) -> int:
+        """With two outcomes, the one whose probability is compared with thresholds: the last by name, in any order."""
+        return name_order(self.outcomes)[-1]
+
+    @cached_property
     def binary(self) -> DecisionProblem | None:
         """The same problem by thresholds, where there are two outcomes."""
-        return DecisionProblem(self.payoff, self.actions) if len(self.outcomes) == 2 else None
+        if len(self.outcomes) != 2:
+            return None
+        return DecisionProblem(self.payoff[:, [1 - self.positive, self.positive]], self.actions)
 
     def best_response(self, proba: ArrayLike) -> IntArray:
         """The row of `payoff` with the largest expected payoff.
 
         Of actions whose expected payoffs differ by no more than rounding, the first is taken: by less than 8·K·2^-52 of
         Σ_k p_k·|payoff[a, k] − payoff[b, k]|.  With two outcomes it is `DecisionProblem.best_response`, which compares
-        the probability of the second outcome with thresholds.
+        the probability of one outcome with thresholds and on a threshold takes the action that gains least by that
+        outcome.  It is the outcome whose name comes last, 1 of 0 and 1 or "yes" of "no" and "yes", so that the order of
+        the columns does not matter.
 
         Parameters
         ----------
@@ -114,7 +123,7 @@ class OutcomeProblem:
         if p.shape[1] != len(self.outcomes):
             raise ValueError(f"beliefs must have {len(self.outcomes)} columns, one per outcome, not {p.shape[1]}.")
         if self.binary is not None:
-            return self.binary.best_response(p[:, 1])
+            return self.binary.best_response(p[:, self.positive])
         return best_responses(p, self.payoff)
 
     def tables(
@@ -153,7 +162,7 @@ class OutcomeProblem:
         """What acting on the predictions earns per row: Σ J·payoff.  O(n·K·actions)."""
         q = self.matched(y_true, proba, sample_weight)
         if self.binary is not None:
-            return self.binary.value(q.scored(q.p[:, 1], q.outcome == 1))
+            return self.binary.value(q.scored(q.p[:, self.positive], q.outcome == self.positive))
         return float((self.tables(q).seen * self.payoff).sum())
 
     def action_regret(
@@ -215,7 +224,7 @@ class OutcomeProblem:
         """
         q = self.matched(y_true, proba, sample_weight)
         if self.binary is not None:
-            return self.binary.recommendations(q.scored(q.p[:, 1], q.outcome == 1), "lower")
+            return self.binary.recommendations(q.scored(q.p[:, self.positive], q.outcome == self.positive), "lower")
         return recommended_by(self.payoff, self.actions, self.tables(q))
 
     def decision_gaps(

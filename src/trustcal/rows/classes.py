@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf, isfinite
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -175,6 +176,23 @@ def label_text(label: object) -> str:
     text = str(label).strip()
     whole, dot, rest = text.partition(".")
     return whole if dot and rest.strip("0") == "" and whole.lstrip("-").isdigit() else text
+
+
+def name_order(names: Sequence[object]) -> list[int]:
+    """The places of names, numbers first by size, then text: the same for columns in any order.
+
+    >>> name_order([10, 9, "b", "a"])
+    [1, 0, 3, 2]
+    """
+    return sorted(range(len(names)), key=lambda place: _sortable(label_text(names[place])))
+
+
+def _sortable(text: str) -> tuple[float, str]:
+    try:
+        number = float(text)
+    except ValueError:
+        return inf, text
+    return (number, text) if isfinite(number) else (inf, text)
 
 
 def _several(classes: Iterable[object]) -> tuple[Any, ...]:
