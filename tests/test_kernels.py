@@ -114,7 +114,7 @@ def test_a_constant_argument_is_not_compiled_by_itself() -> None:
     """numba compiles a called kernel again for each literal, unless it is told not to."""
     from numba import types
 
-    compiled: Any = _scaled.compiled
+    compiled: Any = _scaled._part
     for by, up in ((2, True), (3, False)):  # as a kernel that calls it would
         constants = types.IntegerLiteral(by), types.BooleanLiteral(up)
         compiled.get_call_template((types.float64, *constants), {})

@@ -118,7 +118,9 @@ def _cutoff(_: Predictor, bias: FloatArray) -> FloatArray:
 
 def _smcal(q: Predictor, bias: FloatArray) -> FloatArray:
     value = smooth_error_value.on(round(_STEPS * bias.size))
-    return np.array([value(q.p, line) for line in bias])
+    lines = bias.view()
+    lines.flags.writeable = False  # as the biases of a predictor are: numba compiles a version for each kind
+    return np.array([value(q.p, line) for line in lines])
 
 
 def log_odds(p: FloatArray) -> FloatArray:

@@ -78,16 +78,30 @@ class kernel(Generic[Arguments, Result]):  # noqa: N801 - a decorator
     @cached_property
     def compiled(self) -> Callable[Arguments, Result]:
         """The compiled version, in which other kernels are compiled too."""
+        from trustcal.kernels.cache import cache_of
+
+        compiled = self._translated()
+        if hasattr(compiled, "py_func"):  # not where NUMBA_DISABLE_JIT=1
+            vars(compiled)["_cache"] = cache_of(compiled.py_func)
+        return compiled
+
+    @cached_property
+    def _part(self) -> Callable[Arguments, Result]:
+        """The compiled version inside other kernels.  Python cannot call it, which is a quarter less to compile."""
+        from trustcal.kernels.cache import compile_once
+
+        part = self._translated(no_cpython_wrapper=True)
+        if hasattr(part, "py_func"):
+            compile_once(part)
+        return part
+
+    def _translated(self, **options: bool) -> Callable[Arguments, Result]:
+        """What numba makes of the function; compiled when it is called."""
         import numba
 
-        from trustcal.kernels.cache import cache_of, compile_once
-
-        twin = self._twin(lambda part: part.compiled)
-        compiled: Callable[Arguments, Result] = numba.njit(error_model="numpy", nogil=True)(twin)
-        if compiled is not twin:  # it is where NUMBA_DISABLE_JIT=1
-            vars(compiled)["_cache"] = cache_of(twin)
-            compile_once(compiled)
-        return compiled
+        twin = self._twin(lambda part: part._part)
+        njit: Callable[..., Callable[..., Callable[Arguments, Result]]] = numba.njit
+        return njit(error_model="numpy", nogil=True, no_cfunc_wrapper=True, **options)(twin)  # C calls none of them
 
     @cached_property
     def _on_views(self) -> FunctionType:
