@@ -1,4 +1,4 @@
-"""What does an audit cost: a million rows with a page and 1,000 resamples, and a small file from the command line?
+"""What does an audit cost: a million rows with a page and 1,000 resamples or in 10^4 groups, and a small file?
 
 python -m benchmarks.auditing                                   # or: --rows 5 for 10^5; --small for small files only
 
@@ -55,6 +55,10 @@ def main() -> None:
             spent = seconds(lambda draws=draws: whole(y, p, draws, page), repeat=1)  # type: ignore[misc]
             peak = peak_megabytes(lambda: whole(y, p, min(draws, 10), page))  # noqa: B023 - used before it changes
             table.add_row(f"page, {draws:,} resamples", f"{spent:.1f}", f"{spent / sort:,.0f}", f"{peak:,.0f}")
+        parts = groups(y, p, rows // 100)
+        for draws in (0, 40):
+            spent = seconds(lambda draws=draws: tc.audit(y, p, groups=parts, draws=draws), repeat=1)  # type: ignore[misc]
+            table.add_row(f"{rows // 100:,} groups, {draws} resamples", f"{spent:.1f}", f"{spent / sort:,.0f}", "")
     Console().print(table)
     print_small()
 
@@ -87,6 +91,12 @@ def rows_of_csv(count: int) -> str:
 
 def whole(y: np.ndarray, p: np.ndarray, draws: int, page: Path) -> None:
     tc.audit(tc.Predictor.from_samples(y, p), draws=draws, rng=0).to_html(page)
+
+
+def groups(y: np.ndarray, p: np.ndarray, count: int) -> dict[str, tc.Predictor]:
+    """As many groups of equal size."""
+    parts = enumerate(zip(np.split(y, count), np.split(p, count), strict=True))
+    return {str(name): tc.Predictor.from_samples(*rows) for name, rows in parts}
 
 
 def cpu_seconds(arguments: list[str]) -> list[float]:

@@ -24,6 +24,7 @@ from trustcal.inference import (
     uncertainties,
 )
 from trustcal.inference.deviations import relative_entropy
+from trustcal.inference.mean_bias import mean_bias_p_value
 from trustcal.inference.sampler import RowSampler
 from trustcal.measures.transport import DtcWitness
 from trustcal.predictor import Predictor
@@ -72,21 +73,38 @@ def settled_test(q: Predictor, draws: int, rng: np.random.Generator, level: floa
     return test
 
 
-def group_p_values(parts: Sequence[Predictor], draws: int, rng: np.random.Generator) -> list[float | None]:
-    """The p-value of the combined test of each group, adjusted for their number by Holm's method; None without rows."""
+def group_p_values(
+    parts: Sequence[Predictor], draws: int, rng: np.random.Generator, others: int = 0
+) -> list[float | None]:
+    """The p-value of each group, adjusted for the number of all groups by Holm's method; None without rows.
+
+    It is that of the combined test.  Others that are not tested count as if their p-values were 1, which can only make
+    those of these groups larger, however they were chosen.  If there are others, the mean bias is tested too, at twice
+    its p-value: with thousands of groups no simulation has draws enough to show anything.
+    """
     tested = [i for i, part in enumerate(parts) if part.rows is not None]
     found: list[float | None] = [None] * len(parts)
     if draws == 0:
         return found
-    count = min(100 * LEAST_DRAWS, max(LEAST_DRAWS, draws, 40 * len(tested)))
-    alone = {i: combined_test(parts[i], draws=LEAST_DRAWS, rng=rng).p_value for i in tested}
-    for i in tested:  # fresh draws, so that those that may be off are tested as if there had been no first look
-        if alone[i] <= SIGNIFICANT and count > LEAST_DRAWS:
-            alone[i] = combined_test(parts[i], draws=count, rng=rng).p_value
+    groups, tests = len(tested) + others, 2 if others else 1
+    count = min(100 * LEAST_DRAWS, max(LEAST_DRAWS, draws, 40 * groups * tests))
+    enough = not others or tests * groups <= SIGNIFICANT * (count + 1)
+    alone = _simulated({i: parts[i] for i in tested}, count, rng) if enough else dict.fromkeys(tested, 1.0)
+    if others:
+        alone = {i: tests * min(p_value, mean_bias_p_value(parts[i])) for i, p_value in alone.items()}
     least = 0.0
     for rank, i in enumerate(sorted(tested, key=lambda i: alone[i])):
-        least = max(least, min(1.0, (len(tested) - rank) * alone[i]))
+        least = max(least, min(1.0, (groups - rank) * alone[i]))
         found[i] = least
+    return found
+
+
+def _simulated(parts: Mapping[int, Predictor], count: int, rng: np.random.Generator) -> dict[int, float]:
+    """The p-value of the combined test of each part, with this many draws for those that may be off."""
+    found = {i: combined_test(part, draws=LEAST_DRAWS, rng=rng).p_value for i, part in parts.items()}
+    for i, part in parts.items():  # fresh draws, so that they are tested as if there had been no first look
+        if found[i] <= SIGNIFICANT and count > LEAST_DRAWS:
+            found[i] = combined_test(part, draws=count, rng=rng).p_value
     return found
 
 

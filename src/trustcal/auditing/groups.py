@@ -20,6 +20,8 @@ from trustcal.auditing.losses import (
 from trustcal.auditing.numbers import SIGNIFICANT, GroupAudit
 from trustcal.decisions import DecisionProblem
 from trustcal.inference import uncertainties
+from trustcal.inference.combined import bias_variance
+from trustcal.measures.interval_bias import cutoff
 from trustcal.measures.pooling import pooled, sparse
 from trustcal.measures.table import MEASURES, audited, values_of
 from trustcal.measures.transport import DtcWitness, dtc_witness
@@ -31,8 +33,12 @@ if TYPE_CHECKING:
 
 Seed = np.random.Generator | int
 
+MEASURED: Final = 100
+"""At most this many groups are measured."""
 _LEAST: Final = 40
 _IN_ALL: Final = 4000
+_BY_CHANCE: Final = 2.4
+"""Standard deviations of the bias that the cutoff calibration error exceeds in about 1 of 20 calibrated groups."""
 
 
 def all_measures(q: Predictor, measured: Predictor, cells: int | None, distance: DtcWitness) -> dict[str, float]:
@@ -66,17 +72,31 @@ def measured_groups_of(
     draws: int,
     rng: np.random.Generator,
 ) -> tuple[GroupAudit, ...]:
-    """Every group, those that are hurt most first.
+    """The groups that are hurt most first: all of them, or of more than 100 those that show most beyond chance.
 
     Intervals of many groups are from fewer draws than those of the whole: 4,000 in all, but at least 40 for each.
     """
-    tested = group_p_values(list(parts.values()), draws, rng)
-    draws = min(draws, max(_LEAST, _IN_ALL // max(1, len(parts))))
+    shown = _showing_most(parts)
+    tested = group_p_values(list(shown.values()), draws, rng, len(parts) - len(shown))
+    draws = min(draws, max(_LEAST, _IN_ALL // max(1, len(shown))))
     found = [
         _group(name, part, loss_measure(whole, part), p_value, problem, cells, draws, rng)
-        for (name, part), p_value in zip(parts.items(), tested, strict=True)
+        for (name, part), p_value in zip(shown.items(), tested, strict=True)
     ]
     return tuple(sorted(found, key=lambda group: group.harm, reverse=True))
+
+
+def _showing_most(parts: Mapping[str, Predictor]) -> Mapping[str, Predictor]:
+    """The groups in which somebody can gain most by moving thresholds, beyond what chance would show.
+
+    Nobody can gain more than the cutoff calibration error: below a threshold μ, y − μ ≤ y − p + (p − μ) < y − p, and
+    above it the same with signs changed.
+    """
+    if len(parts) <= MEASURED:
+        return parts
+    beyond = {name: cutoff(q) - _BY_CHANCE * float(np.sqrt(bias_variance(q).sum())) for name, q in parts.items()}
+    chosen = set(sorted(beyond, key=lambda name: beyond[name], reverse=True)[:MEASURED])
+    return {name: q for name, q in parts.items() if name in chosen}
 
 
 def _group(

@@ -240,6 +240,7 @@ def audit(
         remedy=remedy_for(compare or found, p_values, problem, rng),
         comparison=compare or None,
         groups=measured_groups,
+        more_groups=len(groups_of) - len(measured_groups),
         segments=None
         if segments is None
         else audited_segments(source, found, segments, problem, table, positive, draws, rng),

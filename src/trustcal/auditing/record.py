@@ -106,7 +106,9 @@ class Audit(Document):
     comparison: Comparison | None
     """Remedies compared on held-out rows; None if no comparison was asked for."""
     groups: tuple[GroupAudit, ...]
-    """Groups of rows side by side, those that lose most first."""
+    """Groups of rows side by side, those that lose most first; at most 100, those that show most beyond chance."""
+    more_groups: int
+    """The number of groups beside these, which were not measured."""
     segments: Segments | None
     """The segments that are hurt; None if they were not searched."""
     provenance: Provenance | None

@@ -132,7 +132,7 @@ def log_odds(p: FloatArray) -> FloatArray:
 def _slope_and_intercept(q: Predictor, bias: FloatArray) -> FloatArray:
     """The score test: Uᵀ V⁻¹ U for U = Σ bias·(1, log odds), with V its covariance if the rows are independent."""
     design = np.stack([np.ones(len(q)), log_odds(q.p)], axis=1)
-    spread = np.linalg.pinv(design.T @ (_variance(q)[:, None] * design))
+    spread = np.linalg.pinv(design.T @ (bias_variance(q)[:, None] * design))
     score = bias @ design
     return np.asarray(np.einsum("di,ij,dj->d", score, spread, score))
 
@@ -141,7 +141,7 @@ def _spiegelhalter(q: Predictor, bias: FloatArray) -> FloatArray:
     return np.abs(bias @ (1 - 2 * q.p))
 
 
-def _variance(q: Predictor) -> FloatArray:
+def bias_variance(q: Predictor) -> FloatArray:
     """The variance of each value's bias if the predictions are calibrated and the rows independent."""
     return q.mass**2 / np.maximum(q.rows_at, 1.0) * q.p * (1 - q.p)
 

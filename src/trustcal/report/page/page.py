@@ -26,6 +26,7 @@ from trustcal.report.page.tables import (
     scores_table,
     segments_table,
 )
+from trustcal.report.unmeasured import unmeasured
 
 if TYPE_CHECKING:
     from trustcal.auditing import Advice, Audit
@@ -211,6 +212,8 @@ def _groups(audit: Audit) -> str:
     if more:
         table = f'<div class="card">{groups_table(audit, more)}</div>'
         body += f'<details class="few"><summary>{len(more)} more groups with less harm.</summary>{table}</details>'
+    if audit.more_groups:
+        body += f'<p class="note">{unmeasured(audit)}</p>'
     if few:
         name = f"{len(few)} groups have" if len(few) > 1 else "One group has"
         said = f"{name} too few rows to say anything: no evidence, but large losses cannot be ruled out."

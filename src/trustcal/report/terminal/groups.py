@@ -12,6 +12,7 @@ from rich.text import Text
 
 from trustcal.formats import percent, small
 from trustcal.report.terminal.console import sentences
+from trustcal.report.unmeasured import unmeasured
 
 if TYPE_CHECKING:
     from trustcal.auditing import Audit, GroupAudit
@@ -36,6 +37,8 @@ def groups_table(audit: Audit, frame: box.Box) -> list[RenderableType]:
     parts: list[RenderableType] = [table] if large else []
     if len(large) > MOST:
         parts.append(sentences(f"{len(large) - MOST} more groups with less harm are on the page and in the JSON."))
+    if audit.more_groups:
+        parts.append(sentences(unmeasured(audit)))
     few = [group for group in audit.groups if group.small]
     if few:
         known = [(group.name, group.rows or 0, group.loss.upper or 0.0) for group in few]
