@@ -174,6 +174,10 @@ REFUSED = {
     "underscores in JSON": ("rows.jsonl", b'{"p": "0_1", "y": 1}\n{"p": 0.5, "y": 0}\n', 1),
     "a key twice": ("rows.jsonl", b'{"p": 0.5, "y": 0}\n{"p": 0.1, "p": 0.2, "y": 1}\n', 1),
     "a quote that is never closed": ("rows.csv", b'n,p,y\n"a,0.5,1\nb,0.5,0\n', 1),
+    "a line feed after carriage returns": ("rows.csv", b"p,y\r\n0.5,0\r\n0.25,1\n", 1),
+    "a carriage return after line feeds": ("rows.csv", b"p,y\n0.5,0\n0.25,1\r\n0.5,0\n", 2),
+    "another end after a row of two lines": ("rows.csv", b'n,p,y\n"a\r\nb",0.5,0\n"c\nd",0.25,1\r\n', 1),
+    "no end like that of the header": ("rows.csv", b"p,y\r\n0.25,0\n0.25,1\n", 0),
 }
 
 

@@ -134,9 +134,11 @@ class LineFormat:
     header: tuple[str, ...] | None
     """The column names of a CSV; None for JSON lines."""
     delimiter: str
+    returns: bool = False
+    """Whether the lines of a CSV end with a carriage return and a line feed."""
 
     @classmethod
-    def of(cls, first: str, columns: StreamColumns) -> Self:
+    def of(cls, first: str, columns: StreamColumns, returns: bool = False) -> Self:
         """Recognise JSON by its brace; else the line is a CSV header, which also shows the delimiter."""
         if first.lstrip().startswith("{"):
             try:
@@ -149,10 +151,10 @@ class LineFormat:
         delimiter, names = header(first)
         for name in columns.names:
             place_of(name, names, "the first line")
-        return cls(columns, names, delimiter)
+        return cls(columns, names, delimiter, returns)
 
     @classmethod
-    def restored(cls, columns: StreamColumns, names: list[str] | None, delimiter: str) -> Self:
+    def restored(cls, columns: StreamColumns, names: list[str] | None, delimiter: str, returns: bool) -> Self:
         """The format with these fields, as they were saved, if they are possible."""
         if names is None:
             checked_choice("the delimiter", delimiter, [""])
@@ -160,7 +162,8 @@ class LineFormat:
         checked_choice("the delimiter", delimiter, DELIMITERS[".csv"])
         for name in columns.names:
             place_of(name, names, "the header")
-        return cls(columns, tuple(names), delimiter)
+        refuse_other("the line end", returns, bool, "true or false")
+        return cls(columns, tuple(names), delimiter, returns)
 
     def plain_pair(self, text: str) -> tuple[float, bool] | None:
         """The pair on an ordinary CSV line: no quotes, outcome 0 or 1.  None where `row` must decide."""

@@ -21,7 +21,8 @@ HELD, LONGEST_ROW = 1000, 1 << 16
 """A row of more lines or characters is one whose quote is never closed."""
 _STATE_VERSION = 2
 _FIELDS = (
-    "columns", "pending", "remedy", "position", "header", "delimiter", "held", "counts", "first", "waiting", "monitor",
+    "columns", "pending", "remedy", "position", "header", "delimiter", "returns", "held", "counts", "first", "waiting",
+    "monitor",
 )  # fmt: skip
 
 
@@ -72,15 +73,16 @@ class WatchState:
         whole = list(lines)
         taken: list[Pair | LineFault] = []
         for number, line in enumerate(whole, self.lines.count - len(whole) + 1):
-            taken += self._decoded(line, number)
+            taken += self._decoded(line, number, ended)
         while ended and self._held:
             taken += self._given_up()
         self.faults = self.faults.with_more(fault for fault in taken if isinstance(fault, LineFault))
         return [pair for pair in taken if not isinstance(pair, LineFault)]
 
-    def _decoded(self, line: bytes, number: int) -> Iterable[Pair | LineFault]:
+    def _decoded(self, line: bytes, number: int, last: bool) -> Iterable[Pair | LineFault]:
         try:
-            return self._joined(line.decode("utf-8" if self.format else "utf-8-sig").strip("\r"), number)
+            text = line.decode("utf-8" if self.format else "utf-8-sig")
+            return self._joined(text.strip("\r"), number, None if last else text.endswith("\r"))
         except UnicodeDecodeError:
             if self.format is None:
                 raise ValueError(
@@ -88,10 +90,10 @@ class WatchState:
                 ) from None
             return (LineFault("unreadable line", number, "not UTF-8"),)
 
-    def _joined(self, text: str, number: int) -> Iterable[Pair | LineFault]:
+    def _joined(self, text: str, number: int, returns: bool | None) -> Iterable[Pair | LineFault]:
         """Hold a CSV row whose quoted field goes on in the next line; take it when it is complete."""
         if self.format is None or (not self._held and '"' not in text):
-            return self._taken(text, number)
+            return self._taken(text, number, returns)
         self._held.append((number, text))
         if '"' not in text and len(self._held) < HELD:
             return ()
@@ -102,7 +104,7 @@ class WatchState:
         if isinstance(found, LineFault) and found.kind == "unreadable line":
             return self._given_up()  # another quote has closed it
         self._held = []
-        return self._taken(row, first)
+        return self._taken(row, first, returns)
 
     def _given_up(self) -> list[Pair | LineFault]:
         """The quote of the first line held is never closed: that line is a fault, and the others are read anew."""
@@ -110,16 +112,19 @@ class WatchState:
         self._held = []
         taken: list[Pair | LineFault] = [LineFault("unreadable line", number, "a quote is never closed")]
         for line, text in others:
-            taken += self._joined(text, line)
+            taken += self._joined(text, line, None)
         return taken
 
-    def _taken(self, text: str, number: int) -> Iterable[Pair | LineFault]:
+    def _taken(self, text: str, number: int, returns: bool | None) -> Iterable[Pair | LineFault]:
+        """A whole row; `returns` says whether its line ends with a carriage return, None that it has no known end."""
         if not text.strip():
             return ()
         if self.format is None:
-            self.format = LineFormat.of(text, self.columns)
+            self.format = LineFormat.of(text, self.columns, bool(returns))
             if self.format.header is not None:
                 return ()
+        if self.format.header is not None and returns not in (None, self.format.returns):
+            return (LineFault("unreadable line", number, "it ends in another way than the first line"),)
         if self.columns.row_id is None and (pair := self.format.plain_pair(text)) is not None:
             return (pair,)
         row = self.format.row(text, number)
@@ -151,6 +156,7 @@ class WatchState:
             "position": asdict(self.lines.position),
             "header": None if self.format is None else self.format.header,
             "delimiter": None if self.format is None else self.format.delimiter,
+            "returns": None if self.format is None else self.format.returns,
             "held": self._held,
             "counts": self.faults.counts,
             "first": [asdict(fault) for fault in self.faults.first],
@@ -170,7 +176,7 @@ class WatchState:
         watched = cls(columns, checked_count("pending", state["pending"]), monitor, state["remedy"])
         watched.resumed = Position.restored(state["position"])
         if state["delimiter"] is not None:
-            watched.format = LineFormat.restored(columns, state["header"], state["delimiter"])
+            watched.format = LineFormat.restored(columns, state["header"], state["delimiter"], state["returns"])
         for number, text in state["held"][:HELD]:
             _check_texts(text)
             watched._held.append((checked_count("a line", number), text))
