@@ -260,7 +260,7 @@ def test_faults_are_counted_with_their_lines_and_skipped(tmp_path: Path) -> None
     file = tmp_path / "rows.csv"
     lines = ["name,p,y", "a,0.5,1", "b,nan,0", "c,1.2,0", "", "d,high,1", "e,0.5,", "f,0.5,2", "g,0.25", 'h,"0.5,1']
     lines += ['"i, with a comma",0.75,yes', "j,-0.0,FALSE", "k,,1", "l,1_0,1", "m,0.5,maybe", "n, 0.5 , 1.0 "]
-    file.write_bytes("\r\n".join(lines).encode() + b"\n\xff\xfe,0.5,1\n")
+    file.write_bytes("\r\n".join(lines).encode() + b"\r\n\xff\xfe,0.5,1\r\n")
     report = watched(file)
     assert report.rounds == 4
     assert (report.lines, report.finished) == (17, True)
