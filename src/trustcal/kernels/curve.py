@@ -13,13 +13,11 @@ from trustcal.kernels.sums import plus
 from trustcal.kernels.transport import PINNED, POINT, Shot, released, shot_without_shortfall
 
 
-@kernel
+@np.errstate(all="ignore")  # compiled code would not warn either, and the certificates judge the result
 def law_left(v: Nodes, s: Shot, out: FloatArray) -> tuple[FloatArray, float]:
-    """The law of b at the nodes, and the atom at b2."""
-    n = len(v.q)
-    law = np.zeros(n)
-    for i in range(s.last + 1):
-        law[i] = v.w0[i] / v.p[i]  # west: zeros stay
+    """The law of b at the nodes, and the atom at b2.  Not compiled: nothing here depends on the node before."""
+    law, west, east = np.zeros(len(v.q)), slice(s.last + 1), slice(s.exit, None)
+    law[west] = v.w0[west] / v.p[west]  # zeros stay
     x = v.west[s.last]
     if s.kind != POINT:
         x = released(v, s.last, s.first, s.ones)
@@ -29,12 +27,13 @@ def law_left(v: Nodes, s: Shot, out: FloatArray) -> tuple[FloatArray, float]:
         b = s.first
         law[b] += (v.before1[b + 1] - s.ones) / v.q[b] if s.h >= 0.0 else (v.w0[b] + x) / v.p[b]
         x, start = out[b], start + 1
-    for i in range(start, s.exit):
-        law[i] = (v.w1[i] + max(-x, 0.0)) / v.q[i] if out[i] >= 0.0 else (v.w0[i] + max(x, 0.0)) / v.p[i]
-        x = out[i]
-    for i in range(s.exit, n):
-        law[i] = v.w1[i] / v.q[i]  # east: ones stay
-    return law, max(-x, 0.0) / s.b2
+    if start < s.exit:
+        north, into = slice(start, s.exit), np.append(x, out[start : s.exit - 1])
+        with_zeros = (v.w1[north] + np.maximum(-into, 0.0)) / v.q[north]
+        with_ones = (v.w0[north] + np.maximum(into, 0.0)) / v.p[north]
+        law[north], x = np.where(out[north] >= 0.0, with_zeros, with_ones), out[s.exit - 1]
+    law[east] = v.w1[east] / v.q[east]  # ones stay
+    return law, float(max(-x, 0.0) / s.b2)
 
 
 @kernel
@@ -130,7 +129,7 @@ def guess(q: FloatArray, w0: FloatArray, w1: FloatArray, north: bool) -> Guess:
     v = nodes_of.on(n)(*(np.ascontiguousarray(side) for side in sides))
     out, mode = np.zeros(n), np.zeros(n, dtype=np.bool_)
     shot = shot_without_shortfall.on(n)(v, out, mode)
-    law, atom = law_left.on(n)(v, shot, out)
+    law, atom = law_left(v, shot, out)
     r0, r1 = potentials_along.on(n)(v, shot, out, mode)
     if north:
         return Guess(r0, r1, law, shot.b2, atom, shot.shots)

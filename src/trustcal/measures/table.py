@@ -96,7 +96,6 @@ _ALL = (
         kernels=(
             "nodes.nodes_of",
             "transport.shot_without_shortfall",
-            "curve.law_left",
             "curve.potentials_along",
             "certificates.lower_certificate",
             "certificates.upper_certificate",
