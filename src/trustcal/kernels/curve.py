@@ -126,7 +126,7 @@ def guess(q: FloatArray, w0: FloatArray, w1: FloatArray, north: bool) -> Guess:
     """
     n, p = len(q), 1.0 - q
     sides = (q, p, w0, w1) if north else (p[::-1], q[::-1], w1[::-1], w0[::-1])
-    v = nodes_of.on(n)(*(np.ascontiguousarray(side) for side in sides))
+    v = nodes_of(*(np.ascontiguousarray(side) for side in sides))
     out, mode = np.zeros(n), np.zeros(n, dtype=np.bool_)
     shot = shot_without_shortfall.on(n)(v, out, mode)
     law, atom = law_left(v, shot, out)

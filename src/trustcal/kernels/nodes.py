@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trustcal.kernels import FloatArray, kernel
-from trustcal.kernels.sums import plus
+from trustcal.kernels import FloatArray
+from trustcal.kernels.blocks import blocks
+from trustcal.kernels.sums import compensated_sums
 
 
 class Nodes(NamedTuple):
@@ -27,34 +28,24 @@ class Nodes(NamedTuple):
     east: FloatArray  # minus the flow that reaches node i in the east: the sum of c0 from i on
 
 
-@kernel
-def _ratio(x: float, y: float) -> float:
+def _ratio(x: FloatArray, y: FloatArray) -> FloatArray:
     """x/y, bounded where the value does not matter: at nodes so close to 0 or 1 that no such flow gets there."""
-    if x == 0.0:
-        return 0.0
-    if abs(x) >= 1e30 * y:
-        return 1e30 if x > 0.0 else -1e30
-    return x / y
+    bounded = np.where(np.abs(x) >= 1e30 * y, np.where(x > 0.0, 1e30, -1e30), x / y)
+    return np.where(x == 0.0, 0.0, bounded)
 
 
-@kernel
+@np.errstate(all="ignore")  # both sides of every choice are computed
 def nodes_of(q: FloatArray, p: FloatArray, w0: FloatArray, w1: FloatArray) -> Nodes:
-    """The law with its running sums, compensated.  O(n)."""
-    n = len(q)
-    c, c0, c1 = np.empty(n), np.empty(n), np.empty(n)
-    before0, before1, need, west, east = np.zeros(n + 1), np.zeros(n + 1), np.empty(n), np.empty(n), np.zeros(n + 1)
-    s0 = s1 = sn = sw = se = e0 = e1 = en = ew = ee = 0.0
-    for i in range(n):
-        zeros, ones = q[i] * w0[i], p[i] * w1[i]
+    """The law with its running sums, compensated.  Only the sums are compiled.  O(n)."""
+    c, c0, c1, needed = np.empty((4, len(q)))
+    for part in blocks(len(q)):
+        zeros, ones = q[part] * w0[part], p[part] * w1[part]
         bias = zeros - ones
-        c[i] = bias if abs(bias) > 4e-16 * (zeros + ones) else 0.0  # rounding errors must not set a direction
-        c0[i], c1[i] = _ratio(c[i], q[i]), _ratio(c[i], p[i])
-        s0, e0 = plus(s0, e0, w0[i])
-        s1, e1 = plus(s1, e1, w1[i])
-        sn, en = plus(sn, en, _ratio(zeros, p[i]))
-        sw, ew = plus(sw, ew, c1[i])
-        before0[i + 1], before1[i + 1], need[i], west[i] = s0, s1, sn, sw
-    for i in range(n - 1, -1, -1):
-        se, ee = plus(se, ee, c0[i])
-        east[i] = se
+        bias[np.abs(bias) <= 4e-16 * (zeros + ones)] = 0.0  # rounding errors must not set a direction
+        c[part], c0[part], c1[part] = bias, _ratio(bias, q[part]), _ratio(bias, p[part])
+        needed[part] = _ratio(zeros, p[part])
+    sums = compensated_sums.on(5 * len(q))
+    before0, before1, east = np.zeros((3, len(q) + 1))
+    before0[1:], before1[1:], east[-2::-1] = sums(w0), sums(w1), sums(np.ascontiguousarray(c0[::-1]))
+    need, west = sums(needed), sums(c1)
     return Nodes(q, p, w0, w1, c, c0, c1, before0, before1, need, west, east)

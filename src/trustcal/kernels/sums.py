@@ -28,6 +28,19 @@ def compensated_total(x: FloatArray) -> float:
 
 
 @kernel
+def compensated_sums(x: FloatArray) -> FloatArray:
+    """The running sums of x by Kahan's method."""
+    sums = np.empty(len(x))
+    total = error = 0.0
+    for i in range(len(x)):
+        value = x[i] - error
+        new = total + value
+        error = (new - total) - value
+        total = sums[i] = new
+    return sums
+
+
+@kernel
 def running_total(values: FloatArray) -> FloatArray:
     """Running sums with Neumaier's correction: each is accurate to about one rounding, however many values."""
     sums = np.empty(len(values))

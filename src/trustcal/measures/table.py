@@ -94,7 +94,7 @@ _ALL = (
         module="trustcal.measures.transport",
         rounding="dtc_change",
         kernels=(
-            "nodes.nodes_of",
+            "sums.compensated_sums",
             "transport.shot_without_shortfall",
             "curve.potentials_along",
             "certificates.lower_certificate",
