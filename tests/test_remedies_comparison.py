@@ -31,7 +31,7 @@ from trustcal.predictor import Predictor
 from trustcal.remedies import Comparison, MethodResult, choose
 from trustcal.remedies.folds import SingleRows, merged, split_in_order, split_laws, split_rows
 from trustcal.remedies.methods import METHODS
-from trustcal.remedies.trials import tried
+from trustcal.remedies.trials import Difference, ranked, tried
 from trustcal.report.terminal.comparison import comparison_page
 from trustcal.report.terminal.console import plain_text
 from trustcal.smoothing import smooth
@@ -142,6 +142,54 @@ def test_paired_differences_are_those_of_rows() -> None:
     assert len(gaps) == 500
     assert found.mean == pytest.approx(np.mean(gaps), abs=1e-12)
     assert found.error == pytest.approx(np.std(gaps) / np.sqrt(500), abs=1e-12)
+
+
+def test_log_losses_are_paired_and_finite() -> None:
+    """Row by row, with 0 and 1 a quarter of a row away from the ends: isotonic regression predicts both."""
+    y, p = drawn(300, 0, distorted=2.0)
+    splits = [split_laws({"all": Predictor.from_samples(y, p)}, 3, np.random.default_rng(0))]
+    isotonic, none = (next(trial for trial in tried(splits, None, [name])) for name in ("isotonic", "none"))
+    gaps = []
+    for fold, fitted in zip(splits[0], isotonic.maps[0], strict=True):
+        held = fold.held_out
+        new, old = (np.clip(said, 1 / 1200, 1 - 1 / 1200) for said in (fitted(held.p), held.p))
+        for mass, gap in (
+            (held.mass - held.positive, np.log((1 - old) / (1 - new))),
+            (held.positive, np.log(old / new)),
+        ):
+            gaps += np.repeat(gap, np.rint(mass * (held.rows or 0)).astype(int)).tolist()
+    assert {0.0, 1.0} & {float(said) for new in isotonic.said[0] for said in new}
+    found = isotonic.log_loss_against(none)
+    assert len(gaps) == 300
+    assert found.mean == pytest.approx(np.mean(gaps), abs=1e-12)
+    assert found.error == pytest.approx(np.std(gaps) / np.sqrt(300), abs=1e-12)
+    assert none.log_loss_against(none) == Difference(0.0, 0.0)
+
+
+@pytest.mark.parametrize("problem", [None, TREAT])
+def test_the_rule(problem: DecisionProblem | None) -> None:
+    """What is recommended, from paired differences alone."""
+    for seed in range(4):
+        q = Predictor.from_samples(*drawn(400, seed, distorted=1.0 + 0.4 * seed))
+        trials = tried([split_laws({"all": q}, 4, np.random.default_rng(seed))], problem)
+        found, none = ranked(trials), trials[0]
+        for trial, good in zip(trials[1:], found.eligible[1:], strict=True):
+            lost, score = trial.against(none, problem), trial.against(none, None)
+            if good:
+                assert lost.mean < 0
+            if problem is not None:
+                clear = lost.mean <= -2 * lost.error or score.mean <= -2 * score.error
+                assert good == (lost.mean < 0 and lost.mean <= -lost.error and clear)
+        near = [
+            trial
+            for trial, good in zip(trials, found.eligible, strict=True)
+            if good and trial.against(found.best, problem).mean <= 2 * trial.against(found.best, problem).error
+        ]
+        least = min(near, key=lambda trial: trial.log_loss_against(none).mean)
+        level = [
+            trial for trial in near if trial.log_loss_against(least).mean <= 0.6 * trial.log_loss_against(least).error
+        ]
+        assert found.recommended is level[0]
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ class Comparison:
                 f"On held-out rows the {self._earned(none, found)}Brier score goes from {none.brier:.4f} to "
                 f"{found.brier:.4f}, and what anyone could gain by moving thresholds from "
                 f"{_percent(none.decision_loss)} to {_percent(found.decision_loss)} of their payoff "
-                "range. Nothing simpler is as good, within one standard error."
+                "range. Nothing simpler is as good."
             )
         harmful = [(method.name, method.harmed) for method in self.methods if method.harmed]
         if harmful:

@@ -23,7 +23,7 @@ class RefitAdvice:
     rows: int
     """The number of recent rows."""
     method: str
-    """The simplest method whose Brier score is within one standard error of the best."""
+    """The method that is recommended by held-out rows, judged by the Brier score."""
     brier: float
     """The Brier score of the predictions as they are served."""
     refitted_brier: float

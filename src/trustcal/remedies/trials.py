@@ -2,12 +2,13 @@
 
 A method is fitted to the rows that are not held out and applied to those that are.  The loss of a row is what the
 user's payoffs earn less with it, or its Brier score.  Two methods are compared row by row, so that what is common to
-them does not count as uncertainty.
+them does not count as uncertainty.  Where that loss cannot tell methods apart, their log loss can: of two maps, the
+likelihood ratio is the most powerful evidence for the one that is nearer to the truth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import sqrt
@@ -34,7 +35,12 @@ Losses = tuple[FloatArray, FloatArray]
 NOT_CHANCE = 0.025
 """The one-sided level at which a group, or the decision loss, counts as worse."""
 _CLEAR = 2.0
-"""With payoffs, a difference of so many standard errors is not chance."""
+"""A difference of so many standard errors is not chance."""
+_SOME = 1.0
+"""With payoffs, a method must beat none by so many standard errors."""
+_LEVEL = 0.6
+"""Log losses that differ by at most so many standard errors count as equal.  If one more number improves the fit with a
+t-value of t, the held-out log loss falls by about t/2 − 1/t standard errors: 0.6 stands for t = 2.14, or p = 3 %."""
 
 
 @final
@@ -79,11 +85,18 @@ class Trial:
 
     def against(self, other: Trial, problem: DecisionProblem | None) -> Difference:
         """The loss minus that of another method: in the problem, or the Brier score."""
+        return self._paired(other, lambda own, rival, _: gap(own, rival, problem))
+
+    def log_loss_against(self, other: Trial) -> Difference:
+        """The log loss minus that of another method; 0 and 1 count as a quarter of a row, so that it is finite."""
+        return self._paired(other, _log_gap)
+
+    def _paired(self, other: Trial, lost: Callable[[FloatArray, FloatArray, float], Losses]) -> Difference:
+        """The mean of what each row loses more than by another method, given both predictions and the rows."""
         means, errors = [], []
         for folds, own, rival in zip(self.splits, self.said, other.said, strict=True):
-            laws = [(fold.held_out, fold.share) for fold in folds]
-            pairs = zip(own, rival, strict=True)
-            found = difference(laws, [gap(a, b, problem) for a, b in pairs], effective_rows(folds))
+            laws, rows = [(fold.held_out, fold.share) for fold in folds], effective_rows(folds)
+            found = difference(laws, [lost(a, b, rows) for a, b in zip(own, rival, strict=True)], rows)
             means.append(found.mean)
             errors.append(found.error)
         return Difference(float(np.mean(means)), float(np.mean(errors)))
@@ -148,33 +161,32 @@ class Ranking:
 def ranked(trials: Sequence[Trial]) -> Ranking:
     """The method to recommend.
 
-    The best is the one with the least mean loss among those that beat none, harm no group and do not raise the decision
-    loss.  The simplest whose excess over the best is at most its standard error is recommended; none is the simplest.
+    A method may be recommended if it beats none, harms no group and does not raise the decision loss.  Payoffs jump at
+    thresholds, so they are noisy: with payoffs it must beat none by one standard error, and by two in payoff or in
+    Brier score.  The best is the one of these with the least mean loss.
 
-    Payoffs jump at thresholds, so they are noisy.  Methods whose payoff is within two standard errors of the best are
-    told apart by the Brier score, by the same rule; and a method must beat none by two standard errors in one of both.
+    Those within two standard errors of the best are told apart by the log loss: the simplest whose log loss is within
+    0.6 standard errors of the least is recommended; none is the simplest.
     """
     none, problem = trials[0], trials[0].problem
     harmed = [trial.harmed() for trial in trials]
     lost = [trial.against(none, problem) for trial in trials]
-    sharper = lost if problem is None else [trial.against(none, None) for trial in trials]
     eligible = [
         trial is none
         or (
             loss.mean < 0
             and not groups
             and not _raises_decision_loss(trial, none)
-            and (problem is None or any(one.mean <= -_CLEAR * one.error for one in (loss, other)))
+            and (problem is None or _pays(loss, trial.against(none, None)))
         )
-        for trial, loss, other, groups in zip(trials, lost, sharper, harmed, strict=True)
+        for trial, loss, groups in zip(trials, lost, harmed, strict=True)
     ]
     candidates = [trial for trial, good in zip(trials, eligible, strict=True) if good]
     best = min(candidates, key=lambda trial: lost[trials.index(trial)].mean)
-    if problem is not None:
-        candidates = _within(candidates, best, problem, _CLEAR)
-        sharpest = min(candidates, key=lambda trial: sharper[trials.index(trial)].mean)
-        return Ranking(_within(candidates, sharpest, None)[0], best, eligible, harmed)
-    return Ranking(_within(candidates, best, None)[0], best, eligible, harmed)
+    candidates = _within(_CLEAR, [(trial, trial.against(best, problem)) for trial in candidates])
+    likeliest = min(candidates, key=lambda trial: trial.log_loss_against(none).mean)
+    level = _within(_LEVEL, [(trial, trial.log_loss_against(likeliest)) for trial in candidates])
+    return Ranking(level[0], best, eligible, harmed)
 
 
 def results(trials: Sequence[Trial]) -> tuple[tuple[MethodResult, ...], Trial]:
@@ -187,10 +199,19 @@ def results(trials: Sequence[Trial]) -> tuple[tuple[MethodResult, ...], Trial]:
     return found, ranking.recommended
 
 
-def _within(trials: Sequence[Trial], best: Trial, problem: DecisionProblem | None, errors: float = 1.0) -> list[Trial]:
-    """The methods whose loss is within so many standard errors of the best."""
-    excess = [(trial, trial.against(best, problem)) for trial in trials]
-    return [trial for trial, found in excess if found.mean <= errors * found.error]
+def _within(errors: float, found: Sequence[tuple[Trial, Difference]]) -> list[Trial]:
+    """The methods that lose at most so many standard errors more."""
+    return [trial for trial, excess in found if excess.mean <= errors * excess.error]
+
+
+def _pays(payoff: Difference, score: Difference) -> bool:
+    """Whether a method earns more than none, by its payoff lost and its Brier score, each minus that of none."""
+    return _beats(payoff, _SOME) and (_beats(payoff, _CLEAR) or _beats(score, _CLEAR))
+
+
+def _beats(loss: Difference, errors: float) -> bool:
+    """Whether a loss is lower by so many standard errors."""
+    return loss.mean <= -errors * loss.error
 
 
 def _raises_decision_loss(trial: Trial, none: Trial) -> bool:
@@ -243,6 +264,13 @@ def gap(own: FloatArray, rival: FloatArray, problem: DecisionProblem | None) -> 
     actions = problem.best_response(rival), problem.best_response(own)
     less = (problem.payoff[actions[0]] - problem.payoff[actions[1]]) / (problem.stakes or 1.0)
     return less[:, 0], less[:, 1]
+
+
+def _log_gap(own: FloatArray, rival: FloatArray, rows: float) -> Losses:
+    """What each value loses more by one prediction than by another, of log loss, for so many rows."""
+    least = 0.25 / max(rows, 1.0)
+    own, rival = np.clip(own, least, 1 - least), np.clip(rival, least, 1 - least)
+    return np.log1p(-rival) - np.log1p(-own), np.log(rival) - np.log(own)
 
 
 def difference(laws: Sequence[tuple[Predictor, float]], gaps: Sequence[Losses], rows: float) -> Difference:

@@ -59,13 +59,11 @@ def methods_table(comparison: Comparison, frame: box.Box) -> list[RenderableType
     how = f"cross-fitted in {comparison.folds} folds{repeated}"
     if comparison.ordered:
         how = f"{comparison.folds} blocks in time order, each judged by what came before"
-    loss, rule = "the Brier score", "The simplest method within one standard error of the best is recommended."
-    if _payoffs(comparison):
-        loss = "payoff lost per row, as a share of the payoff range"
-        rule = (
-            "Methods within two standard errors of the best are told apart by the Brier score: of these, the simplest "
-            "within one standard error of the best Brier score is recommended."
-        )
+    loss = "payoff lost per row, as a share of the payoff range" if _payoffs(comparison) else "the Brier score"
+    rule = (
+        "Methods within two standard errors of the best are told apart by the log loss: of these, the simplest within "
+        "0.6 standard errors of the least log loss is recommended."
+    )
     return [
         _table(comparison, frame),
         Text(
