@@ -230,7 +230,13 @@ def test_recalibrated_mends_naive_bayes() -> None:
     payoff = [[0.0, 0.0], [-1.0, 3.0]]
     model, plain = Recalibrated(GaussianNB(), payoff).fit(x, y), GaussianNB().fit(x, y)
     said = plain.predict_proba(new)[:, 1]
-    assert np.array_equal(model.predict_proba(new)[:, 1], model.remedy_.apply(said))
+    parts = [
+        remedy.apply(fold.predict_proba(new)[:, 1])
+        for fold, remedy in zip(model.estimators_, model.remedies_, strict=True)
+    ]
+    assert len(parts) == 5
+    assert {remedy.method for remedy in model.remedies_} == {model.remedy_.method}
+    assert np.array_equal(model.predict_proba(new)[:, 1], np.mean(parts, axis=0))
     assert brier(outcome, model.predict_proba(new)[:, 1]) < brier(outcome, said) - 0.03
     problem = DecisionProblem(payoff)
     assert model.score(new, outcome) > problem.score(said, outcome).mean() + 0.02
@@ -242,6 +248,37 @@ def test_recalibrated_mends_naive_bayes() -> None:
     insisted = Recalibrated(GaussianNB(), method="beta", keep_back=0).fit(x, y)
     assert insisted.remedy_.method == "beta"
     assert insisted.certificate_ is None
+
+
+def test_a_fold_has_the_map_of_its_own_model() -> None:
+    """Each model is fitted to the other fold, and its map to rows of its own that are not kept back."""
+    x, y = doubled(2000, 0)
+    one, two = np.arange(1000), np.arange(1000, 2000)
+    model = Recalibrated(GaussianNB(), method="Platt", cv=[(two, one), (one, two)]).fit(x, y)
+    assert model.certificate_.rows == 500
+    for seen, fold, remedy in zip((two, one), model.estimators_, model.remedies_, strict=True):
+        assert np.array_equal(fold.theta_, GaussianNB().fit(x[seen], y[seen]).theta_)
+        assert remedy.learned is not None
+        assert 700 < (remedy.learned.rows or 0) < 800
+        assert remedy.map != model.remedy_.map
+    few = Recalibrated(GaussianNB(), method="Platt", keep_back=0, cv=10).fit(x[:120], y[:120])
+    assert all(remedy == few.remedy_ for remedy in few.remedies_)
+    with pytest.raises(ValueError, match="every row exactly once"):
+        Recalibrated(GaussianNB(), cv=[(two, one)]).fit(x, y)
+
+
+def test_noise_for_a_measured_distance_must_pay() -> None:
+    """Few rows certify little, and noise for what they measure promises less, but earns less than recalibration."""
+    x, y = doubled(120, 0)
+    payoff = [[0.0, 0.0], [-1.0, 3.0]]
+    model = TrustedClassifier(GaussianNB(), payoff, random_state=0).fit(x, y)
+    assert model.guarantee_.value < model.certificate_.decision_loss
+    assert not model.remedy_.random
+    assert model.promise_ == model.certificate_.decision_loss
+    told = clone(model).set_params(eps=model.eps_).fit(x, y)  # who knows the distance has the promise of noise
+    assert told.remedy_.random
+    assert told.promise_ == told.guarantee_.value == model.guarantee_.value
+    assert told.estimators_ == []
 
 
 def test_too_few_rows_are_left_alone() -> None:

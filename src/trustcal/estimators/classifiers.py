@@ -2,133 +2,37 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, Self, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.metrics import accuracy_score
-from sklearn.model_selection import cross_val_predict
-from sklearn.utils import Tags, assert_all_finite, check_random_state, get_tags
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from trustcal.checking import FloatArray
 from trustcal.decisions import DecisionProblem, OutcomeProblem
+from trustcal.estimators.acting import ActingClassifier
 from trustcal.estimators.classes import for_classes, learned_classes
+from trustcal.estimators.cross_fitting import cross_fitted
 from trustcal.guarantees import noise_of_kind
 from trustcal.inference import dtc_upper_bound
 from trustcal.noise import Noise, Target
 from trustcal.predictor import Predictor
-from trustcal.remedies import ClassRemedy, Remedy, certify, fit, learned, noise_remedy
-
-_FEWEST = 10
-"""With fewer rows of a class than this nothing is learned: the probabilities stay as they are."""
-
-
-class ActingClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """What both classifiers share: validation, actions by payoffs, the score."""
-
-    estimator: Any
-    payoff: ArrayLike | None
-    actions: list[str] | None
-    cv: Any
-
-    @property
-    def several(self) -> bool:
-        """Whether it takes more than two classes."""
-        return False
-
-    @abstractmethod
-    def _said(self, X: Any) -> FloatArray:  # noqa: N803
-        """The probability of classes_[1] for each row; with more than two classes, a row of all of them."""
-
-    def predict_proba(self, X: Any) -> FloatArray:  # noqa: N803
-        """The probability of each class."""
-        p = self._said(X)
-        return np.column_stack([1 - p, p]) if p.ndim == 1 else p
-
-    def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """The best action for each row; without payoffs, the likeliest class."""
-        said = self._said(X)
-        best = self.problem_.best_response(said)
-        if self.payoff is None:
-            return np.asarray(self.classes_[best])
-        return np.asarray(best if self.actions is None else np.asarray(self.actions)[best])
-
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:  # noqa: N803
-        """The mean payoff of the actions taken, or the accuracy if no payoffs were given."""
-        if self.payoff is None:
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
-        said, label = self._said(X), np.asarray(y)
-        unknown = set(label.ravel().tolist()) - set(self.classes_.tolist())
-        if unknown:
-            raise ValueError(
-                f"y must hold the classes {self.classes_.tolist()}, but also has {min(map(repr, unknown))}."
-            )
-        if isinstance(self.problem_, OutcomeProblem):
-            earned = self.problem_.payoff[self.problem_.best_response(said), np.searchsorted(self.classes_, label)]
-        else:
-            earned = self.problem_.score(said, label == self.classes_[1])
-        return float(np.average(earned, weights=None if sample_weight is None else np.asarray(sample_weight)))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.classifier_tags.multi_class = self.several
-        return tags
-
-    def _labels(self, X: Any, y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:  # noqa: N803
-        """The labels and the numbers of their classes; sets classes_ and problem_."""
-        validate_data(self, X, y, skip_check_array=True)  # the estimator may need the column names or text of X
-        label: NDArray[Any] = column_or_1d(y, warn=True)
-        if label.dtype.kind == "f":
-            assert_all_finite(label, input_name="y")
-        check_consistent_length(X, label)
-        check_classification_targets(label)
-        kind = type_of_target(label, input_name="y", raise_unknown=True)
-        if kind != "binary" and not (self.several and kind == "multiclass"):
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-        self.classes_, outcome = np.unique(label, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError("There must be rows of two classes, but there is only one class. Use data with both.")
-        if self.payoff is None and self.actions is not None:
-            raise ValueError("actions name the rows of payoff, but no payoff was given. Pass both, or neither.")
-        payoff = np.eye(len(self.classes_)) if self.payoff is None else self.payoff
-        self.problem_: DecisionProblem | OutcomeProblem
-        if len(self.classes_) == 2:
-            self.problem_ = DecisionProblem(payoff, self.actions)
-        else:
-            self.problem_ = OutcomeProblem(payoff, self.actions, self.classes_)
-        return label, outcome
-
-    def _learned(self, outcome: NDArray[np.intp], said: FloatArray, method: str, keep_back: float) -> Remedy:
-        """The remedy for predictions of rows that the estimator had not seen."""
-        if np.bincount(outcome).min() < _FEWEST:
-            return fit("none", outcome, said)
-        problem = None if self.payoff is None else cast("DecisionProblem", self.problem_)
-        return learned(outcome, said, problem, method, keep_back, folds=3)
-
-    def _probability(self, X: Any) -> FloatArray:  # noqa: N803
-        """The probabilities of the fitted estimator."""
-        check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)
-        table = np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
-        return table[:, 1] if len(self.classes_) == 2 else table / table.sum(axis=1, keepdims=True)
+from trustcal.remedies import ClassRemedy, Remedy, certify, noise_remedy
+from trustcal.remedies.noising import value_after
 
 
 @final
 class Recalibrated(ActingClassifier):
     """A classifier whose probabilities are recalibrated by the remedy that works best on held-out rows.
 
-    `fit` predicts each row by the estimator fitted to other rows, chooses a remedy for these predictions as
-    `remedies.choose` does (`remedy_`), and fits the estimator again to all rows.  The same row gets the same answer,
-    alone or in a batch.
+    `fit` predicts each row by the estimator fitted to the other folds, and chooses a remedy for these predictions as
+    `remedies.choose` does (`remedy_`).  Models of different folds are differently wrong, so that remedy is fitted again
+    to each fold, and new rows get the mean over the folds.  Where nothing helps, and for more than two classes, the
+    estimator is fitted to all rows.  The same row gets the same answer, alone or in a batch.
 
     Parameters
     ----------
@@ -149,10 +53,15 @@ class Recalibrated(ActingClassifier):
     Attributes
     ----------
     remedy_ : Remedy or ClassRemedy
-        What is applied to the estimator's probabilities.
+        The chosen remedy, fitted to the predictions of all folds.
+    estimators_, remedies_ : list
+        The estimator of each fold and its remedy, whose mean is predicted; empty where the remedy is none and for more
+        than two classes.
+    estimator_ : classifier
+        The estimator fitted to all rows, which predicts where they are empty.
     certificate_ : Certificate, ConfidenceBound or None
-        What the rows kept back prove about it, if the final fit is no worse calibrated than the cross-validated ones;
-        for more than two classes, bounds on the action regret.
+        What the rows kept back prove about the folds, if the mean over them is no worse calibrated; for more than two
+        classes, bounds on the action regret.
 
     Examples
     --------
@@ -194,32 +103,34 @@ class Recalibrated(ActingClassifier):
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
         """Fit the estimator and set remedy_ and certificate_."""
         label, outcome = self._labels(X, y)
-        said = cross_val_predict(clone(self.estimator), X, label, cv=self.cv, method="predict_proba")
+        found = cross_fitted(self.estimator, X, label, self.cv)
         self.remedy_: Remedy | ClassRemedy
         self.certificate_: Any  # a Certificate, or a ConfidenceBound for more than two classes
         if isinstance(self.problem_, OutcomeProblem):
             judged = self.payoff is not None
             self.remedy_, self.certificate_ = learned_classes(
-                outcome, said, self.classes_, self.problem_, judged, self.method, self.keep_back
+                outcome, found.said, self.classes_, self.problem_, judged, self.method, self.keep_back
             )
+            self.estimators_, self.remedies_ = [], []
         else:
-            self.remedy_ = self._learned(outcome, said[:, 1], self.method, self.keep_back)
+            self.remedy_ = self._recalibrated(found, outcome, self.method, self.keep_back).chosen
             self.certificate_ = self.remedy_.certificate
         self.estimator_ = clone(self.estimator).fit(X, label)
         return self
 
     def _said(self, X: Any) -> FloatArray:  # noqa: N803
-        p = self._probability(X)
-        return self.remedy_.apply(p)
+        check_is_fitted(self)
+        return self._averaged(X) if self.estimators_ else self.remedy_.apply(self._probability(X))
 
 
 @final
 class TrustedClassifier(ActingClassifier):
     """A binary classifier with the smallest promise: recalibrated, or with noise where noise promises less.
 
-    `fit` predicts each row by the estimator fitted to other rows.  It recalibrates these predictions as `Recalibrated`
-    does, which comes with a certificate.  It also takes the noise for the distance to calibration, `eps`, or for an
-    upper confidence bound on it.  Applied is what promises the smaller decision loss (`promise_`).
+    `fit` recalibrates as `Recalibrated` does, which comes with a certificate.  It also takes the noise for the distance
+    to calibration, `eps`, or for an upper confidence bound on it.  Noise is applied, to the estimator fitted to all
+    rows, where it promises a smaller decision loss than the certificate.  A distance that was measured assumes the same
+    population as the certificate; noise for it must also earn as much on the rows held out, over all draws.
 
     Parameters
     ----------
@@ -234,9 +145,11 @@ class TrustedClassifier(ActingClassifier):
     Attributes
     ----------
     remedy_ : Remedy
-        What is applied to the estimator's probabilities.
+        The recalibration, fitted to the predictions of all folds, or the noise.
+    estimators_, remedies_, estimator_
+        As in `Recalibrated`; the first two are empty if there is noise.
     promise_ : float
-        The smaller of the certified decision loss and the guarantee of noise.
+        The decision loss that is promised: the certified one, or the guarantee of noise if noise is applied.
     certificate_ : Certificate
         What rows prove about the recalibration that had no part in it.
     eps_, noise_, guarantee_
@@ -283,24 +196,29 @@ class TrustedClassifier(ActingClassifier):
     def fit(self, X: Any, y: ArrayLike) -> Self:  # noqa: N803
         """Fit the estimator and set what is promised."""
         label, outcome = self._labels(X, y)
-        said = cross_val_predict(clone(self.estimator), X, label, cv=self.cv, method="predict_proba")[:, 1]
-        recalibration = self._learned(outcome, said, "auto", 0.25)
-        held_out = Predictor.from_samples(outcome, said)
+        found, problem = cross_fitted(self.estimator, X, label, self.cv), cast("DecisionProblem", self.problem_)
+        recalibration = self._recalibrated(found, outcome, "auto", 0.25)
+        held_out = Predictor.from_samples(outcome, found.said[:, 1])
         self.eps_ = max(dtc_upper_bound(held_out, self.confidence).upper, 1e-9) if self.eps is None else self.eps
         choice = noise_of_kind(self.noise, self.eps_, self.target)
         self.noise_, self.guarantee_ = choice.noise, choice.guarantee
         # Where rows are too few to learn from, nothing was chosen, and all of them may certify.
-        self.certificate_ = recalibration.certificate or certify(
-            held_out, cast("DecisionProblem", self.problem_), self.confidence
+        self.certificate_ = recalibration.chosen.certificate or certify(held_out, problem, self.confidence)
+        self.remedy_ = recalibration.chosen.certified(self.certificate_)
+        self.promise_ = self.certificate_.decision_loss
+        pays = self.eps is not None or value_after(held_out, choice.noise, problem) >= problem.value(
+            recalibration.after
         )
-        self.promise_ = min(self.certificate_.decision_loss, choice.guarantee.value)
-        self.remedy_ = recalibration.certified(self.certificate_)
-        if choice.guarantee.value < self.certificate_.decision_loss:
+        if pays and choice.guarantee.value < self.promise_:
             self.remedy_ = noise_remedy(choice.noise, _seed(self.random_state), choice.guarantee, self.eps_)
+            self.promise_, self.estimators_, self.remedies_ = choice.guarantee.value, [], []
         self.estimator_ = clone(self.estimator).fit(X, label)
         return self
 
     def _said(self, X: Any) -> FloatArray:  # noqa: N803
+        check_is_fitted(self)
+        if self.estimators_:
+            return self._averaged(X)
         p = self._probability(X)
         return self.remedy_.apply(p, ids=_row_ids(X)) if self.remedy_.random else self.remedy_.apply(p)
 

@@ -55,7 +55,7 @@ def _result(
 ) -> MethodResult:
     choice = noise_of_kind(kind, eps, "cdl")
     law = _on_grid(q, choice.noise)
-    value = None if problem is None else _value(q, choice.noise, problem)
+    value = None if problem is None else value_after(q, choice.noise, problem)
     lost = brier(law) if problem is None or value is None else -value / (problem.stakes or 1.0)
     return MethodResult(
         name=title,
@@ -73,7 +73,7 @@ def _result(
     )
 
 
-def _value(q: Predictor, noise: Noise, problem: DecisionProblem) -> float:
+def value_after(q: Predictor, noise: Noise, problem: DecisionProblem) -> float:
     """What the problem earns per row after noise, over all draws: by the distribution function at its thresholds."""
     payoff = problem.payoff[problem.responses]
     earned = 0.0
