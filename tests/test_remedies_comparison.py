@@ -210,7 +210,7 @@ def test_rows_are_measured_on_all_data(overconfident: Comparison) -> None:
     assert none.value is None
     recalibrators = [name for name, method in METHODS.items() if not method.needs_payoffs]
     assert [row.name for row in overconfident.methods if row.guarantee is None] == recalibrators
-    assert (overconfident.rows, overconfident.folds, overconfident.repeats) == (6000, 5, 2)
+    assert (overconfident.rows, overconfident.folds, overconfident.repeats) == (6000, 5, 3)
 
 
 def test_noise_costs_and_recalibration_helps(overconfident: Comparison) -> None:
@@ -335,6 +335,13 @@ def test_the_simplest_remedy_that_works(distorted: float, shifted: float, simple
         assert row.needs_outcomes
         assert row.excess < found.methods[0].excess / 3
     assert names.count(simplest) >= 4
+
+
+def test_close_choices_are_split_more_often() -> None:
+    """Calibrated predictions with a slight shift: single splits disagree; with a strong one they do not."""
+    close, clear = (compare(*drawn(1500, 3, shifted=shift), folds=2) for shift in (0.12, 1.5))
+    assert (close.repeats, clear.repeats) == (40, 7)
+    assert compare(*drawn(300, 3, shifted=0.12), order=np.arange(300)).repeats == 1
 
 
 @pytest.mark.slow

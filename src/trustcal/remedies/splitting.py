@@ -1,4 +1,4 @@
-"""How rows are split for a comparison: by time, at random, or as the counts in a predictor would be."""
+"""How rows are split to try remedies: by time, or at random several times; and the rows one by one."""
 
 from __future__ import annotations
 
@@ -15,20 +15,47 @@ from trustcal.reading import Evidence, replayed_rows
 from trustcal.remedies.folds import Fold, SingleRows, split_in_order, split_laws, split_rows
 
 _WORK = 10_000
-"""Rows are split as often as it takes to hold out this many, at most ten times."""
+"""Rows are split as often as it takes to hold out this many, at most ten times, and at least `_LEAST` times."""
+_LEAST = 3
+_MORE = 40
+"""Where single splits disagree on what to recommend, rows are split this often in all."""
+_HELD_OUT = 200_000
+"""More rows than this, over all splits, are held out only if one split has them."""
 
 
 def row_splits(
     found: Evidence, single: SingleRows | None, folds: int, random: np.random.Generator, most: int = 10
 ) -> list[list[Fold]]:
     """The rows split by time, or at random, several times if they are few."""
-    q, single = found.predictor, single or _weighted(found)
+    single = single or _weighted(found)
     if single is not None and single.times is not None:
         return [split_in_order(single, folds)]
-    repeats = min(most, max(1, -(-_WORK // max(1, q.rows or 1))))
+    repeats = max(-(-_WORK // max(1, found.predictor.rows or 1)), _LEAST)
+    return _drawn(found, single, folds, random, _repeats(found.predictor, repeats, most))
+
+
+def more_splits(
+    found: Evidence, single: SingleRows | None, folds: int, random: np.random.Generator, done: int
+) -> list[list[Fold]]:
+    """As many more random splits as a close choice needs, after so many; none if that takes long, or by time."""
+    if single is not None and single.times is not None:
+        return []
+    return _drawn(found, single, folds, random, _repeats(found.predictor, _MORE, _MORE) - done)
+
+
+def _repeats(q: Predictor, wanted: int, most: int) -> int:
+    """How often to split the rows: as often as wanted, unless that takes long."""
+    return min(most, wanted, max(1, _HELD_OUT // max(1, q.rows or 1)))
+
+
+def _drawn(
+    found: Evidence, single: SingleRows | None, folds: int, random: np.random.Generator, repeats: int
+) -> list[list[Fold]]:
+    """Rows split at random so many times."""
+    single = single or _weighted(found)
     if single is not None:
         return [split_rows(single, folds, random) for _ in range(repeats)]
-    laws: Mapping[Any, Predictor] = found.groups or {"all": q}
+    laws: Mapping[Any, Predictor] = found.groups or {"all": found.predictor}
     return [split_laws(laws, folds, random) for _ in range(repeats)]
 
 

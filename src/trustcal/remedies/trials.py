@@ -41,6 +41,8 @@ _SOME = 1.0
 _LEVEL = 0.6
 """Log losses that differ by at most so many standard errors count as equal.  If one more number improves the fit with a
 t-value of t, the held-out log loss falls by about t/2 − 1/t standard errors: 0.6 stands for t = 2.14, or p = 3 %."""
+_MOST_AGREE = 0.8
+"""The share of splits that must agree on what to recommend."""
 
 
 @final
@@ -158,12 +160,12 @@ class Ranking:
     harmed: Sequence[tuple[str, ...]]
 
 
-def ranked(trials: Sequence[Trial]) -> Ranking:
+def ranked(trials: Sequence[Trial], asked: bool = False) -> Ranking:
     """The method to recommend.
 
     A method may be recommended if it beats none, harms no group and does not raise the decision loss.  Payoffs jump at
     thresholds, so they are noisy: with payoffs it must beat none by one standard error, and by two in payoff or in
-    Brier score.  The best is the one of these with the least mean loss.
+    Brier score, unless the user has `asked` to recalibrate.  The best is the one of these with the least mean loss.
 
     Those within two standard errors of the best are told apart by the log loss: the simplest whose log loss is within
     0.6 standard errors of the least is recommended; none is the simplest.
@@ -177,7 +179,7 @@ def ranked(trials: Sequence[Trial]) -> Ranking:
             loss.mean < 0
             and not groups
             and not _raises_decision_loss(trial, none)
-            and (problem is None or _pays(loss, trial.against(none, None)))
+            and (problem is None or asked or _pays(loss, trial.against(none, None)))
         )
         for trial, loss, groups in zip(trials, lost, harmed, strict=True)
     ]
@@ -187,6 +189,26 @@ def ranked(trials: Sequence[Trial]) -> Ranking:
     likeliest = min(candidates, key=lambda trial: trial.log_loss_against(none).mean)
     level = _within(_LEVEL, [(trial, trial.log_loss_against(likeliest)) for trial in candidates])
     return Ranking(level[0], best, eligible, harmed)
+
+
+def joined(first: Sequence[Trial], second: Sequence[Trial]) -> list[Trial]:
+    """The trials of the same methods on the splits of both."""
+    return [
+        Trial(one.method, [*one.splits, *two.splits], [*one.maps, *two.maps], one.problem)
+        for one, two in zip(first, second, strict=True)
+    ]
+
+
+def settled(trials: Sequence[Trial]) -> bool:
+    """Whether four of five splits alone recommend what all recommend together: then other splits would, too."""
+    if len(trials[0].splits) == 1:
+        return True  # by time, or of so many rows that more would take long
+    chosen = ranked(trials).recommended.method
+    alone = [
+        ranked([Trial(one.method, [folds], [one.maps[place]], one.problem) for one in trials]).recommended.method
+        for place, folds in enumerate(trials[0].splits)
+    ]
+    return alone.count(chosen) >= _MOST_AGREE * len(alone)
 
 
 def results(trials: Sequence[Trial]) -> tuple[tuple[MethodResult, ...], Trial]:
