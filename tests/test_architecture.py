@@ -141,6 +141,17 @@ def defined(kind: type[ast.AST]) -> list[tuple[str, Path]]:
     ]
 
 
+def test_no_merge_is_left_unfinished() -> None:
+    marks = ("<" * 7 + " ", "=" * 7 + "\n", ">" * 7 + " ")
+    folders = (PACKAGE, PACKAGE.parents[1] / "tests", PACKAGE.parents[1] / "docs", PACKAGE.parents[1] / "benchmarks")
+    files = [*PACKAGE.parents[1].glob("*.md"), *(file for folder in folders for file in folder.rglob("*"))]
+    texts = [file for file in files if file.suffix in (".py", ".pyi", ".md", ".html", ".js", ".css", ".yml", ".json")]
+    assert len(texts) > 300
+    for file in texts:
+        for line in file.read_text(encoding="utf-8").splitlines(keepends=True):
+            assert not line.startswith(marks), f"{file}: {line}"
+
+
 def test_no_two_classes_share_a_name() -> None:
     count = Counter(name for name, _ in defined(ast.ClassDef))
     assert not {name for name, times in count.items() if times > 1}

@@ -16,9 +16,7 @@ examples:
   tail -f served.jsonl | trustcal watch - -p score -y outcome --id case
   trustcal watch served.csv -y outcome --remedy remedy.json --on-alarm ./page-me.sh
   trustcal watch today.csv -p score -y outcome --no-follow --json               exits with 3 after an alarm
-=======
   trustcal watch served.csv -p score -y outcome --metrics 9464
->>>>>>> dd4e28d (Add readers of evaluations, assert_trustworthy, an MLflow evaluator and Prometheus metrics)
 """
 
 
