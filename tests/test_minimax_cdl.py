@@ -285,6 +285,8 @@ def test_theorem_45_its_error_terms() -> None:
     two = 7 / 4 * eps ** (9 / 16) + 5.9 * eps ** (5 / 8) + 16 * eps ** (3 / 4) + 1.5 * eps ** (9 / 8)
     assert ((one + two) / 2 <= 6.2 * eps ** (9 / 16)).all()
     assert ((one + two) / 2 + 3 / 8 * eps ** (5 / 8) <= 7 * eps ** (9 / 16)).all()
+    assert 0.75 * sqrt(3e-16) > 7 * 3e-16 ** (9 / 16)
+    assert 0.75 * sqrt(3.1e-16) < 7 * 3.1e-16 ** (9 / 16)
 
 
 def test_theorem_45_the_test_can_fail() -> None:
@@ -341,6 +343,24 @@ def test_theorem_46_saves_at_the_best_width() -> None:
         cells = found.value - noise.decision_displacement() - noise.cdl_shift(eps)
         assert "Theorem 46" in found.source
         assert cells <= share * (1 / 2000 + sqrt(4000 / horizon))
+
+
+@pytest.mark.parametrize("power", [0.1, 0.15, 0.2, 0.25, 2 / 7, 0.3, 1 / 3])
+def test_theorem_46_the_best_number_of_cells(power: float) -> None:
+    """For the width w = T^−power cells cost (w/T)^(1/3) up to the power 1/5, and then 1/√(wT): up to constants."""
+    horizon = 10.0 ** np.array([[30], [60], [120]])
+    width = horizon**-power
+    cells = horizon ** np.linspace(0.2, 0.6, 801)
+    r = 2 * (width + 1 / (2 * cells))  # middles, and c = 1/2
+    cost = 1 / cells + 2 * np.sqrt((2 * r * cells + 2) / horizon) + 1.06 * cells / (r / 2 * horizon)
+    best = cells[range(3), cost.argmin(axis=1)][:, None]
+    wide = power <= 0.2
+    order, number = ((width / horizon) ** (1 / 3), (horizon / width) ** (1 / 3))
+    if not wide:
+        order, number = 1 / np.sqrt(width * horizon), np.sqrt(width * horizon)
+    for ratio in (cost.min(axis=1, keepdims=True) / order, best / number):
+        assert (ratio > 0.1).all()
+        assert (ratio < 10).all()
 
 
 @given(
