@@ -44,7 +44,7 @@ def nodes_of(q: FloatArray, p: FloatArray, w0: FloatArray, w1: FloatArray) -> No
         bias[np.abs(bias) <= 4e-16 * (zeros + ones)] = 0.0  # rounding errors must not set a direction
         c[part], c0[part], c1[part] = bias, _ratio(bias, q[part]), _ratio(bias, p[part])
         needed[part] = _ratio(zeros, p[part])
-    sums = compensated_sums.on(5 * len(q))
+    sums = compensated_sums.on(len(q))
     before0, before1, east = np.zeros((3, len(q) + 1))
     before0[1:], before1[1:], east[-2::-1] = sums(w0), sums(w1), sums(np.ascontiguousarray(c0[::-1]))
     need, west = sums(needed), sums(c1)
