@@ -180,6 +180,7 @@ def test_the_rule(problem: DecisionProblem | None) -> None:
             if problem is not None:
                 clear = lost.mean <= -2 * lost.error or score.mean <= -2 * score.error
                 assert good == (lost.mean < 0 and lost.mean <= -lost.error and clear)
+                assert ranked(trials, asked=True).eligible[trials.index(trial)] == (lost.mean < 0)
         near = [
             trial
             for trial, good in zip(trials, found.eligible, strict=True)
