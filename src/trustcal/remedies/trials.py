@@ -39,7 +39,7 @@ _CLEAR = 2.0
 _SOME = 1.0
 """With payoffs, a method must beat none by so many standard errors."""
 _LEVEL = 0.6
-"""Log losses that differ by at most so many standard errors count as equal.  With the usual 1 the choice is too timid on
+"""Log losses that differ by at most so many standard errors count as equal.  With the usual 1 the choice is timid on
 real data (benchmarks/remedies.py), and with less than 1/2 it follows chance."""
 _MOST_AGREE = 0.8
 """The share of splits that must agree on what to recommend."""
