@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,9 @@ def test_small_groups_are_one_sentence(found: ClassAudit) -> None:
     assert west.upper is not None
     assert west.upper > 0.2
     assert not found.groups[0].small
+    sure = class_audit(["cat"] * 7, [[1.0, 0.0, 0.0]] * 7, classes=NAMES, draws=5)
+    alone = replace(west, rows=7, problem=sure.problem, top=sure.top)
+    assert alone.upper == pytest.approx(1 - 0.025 ** (1 / 7), rel=1e-12)  # seven rows that are right do not prove much
     text = " ".join(str(found).split())
     assert "west has too few rows to say anything" in text
     assert ClassAudit.from_json(found.to_json()) == found

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+from trustcal.auditing.harms import ROUNDING
+from trustcal.auditing.losses import unseen
 from trustcal.auditing.numbers import SIGNIFICANT, UNKNOWN
 from trustcal.classes import RegretTest, ViewMeasures
 from trustcal.decisions.recommendations import Recommendation
@@ -132,14 +134,15 @@ class ClassGroupAudit:
     @property
     def top_loss(self) -> float:
         """What those lose who act on the probability of the top label, less what would show by chance."""
-        return self.top.known[0].excess if self.top.known else self.top.values["monotone_cdl"]
+        loss = self.top.known[0].excess if self.top.known else self.top.values["monotone_cdl"]
+        return loss if loss > ROUNDING else 0.0
 
     @property
     def upper(self) -> float | None:
-        """What cannot be ruled out: the larger upper end of the decision maker's loss and the top label's."""
-        if self.problem.ends is None or not self.top.known:
+        """What cannot be ruled out: by the decision maker's loss, by the top label's, or by an event not seen yet."""
+        if self.problem.ends is None or not self.top.known or self.rows is None:
             return None
-        return max(self.problem.ends[1], self.top.known[0].upper)
+        return max(self.problem.ends[1], self.top.known[0].upper, unseen(self.rows))
 
     @property
     def small(self) -> bool:

@@ -153,7 +153,16 @@ def decision_loss(
 def _unseen(q: Predictor) -> float:
     """What n rows cannot rule out even if they show nothing: an event so rare that none of them had it."""
     rows = q.effective_rows if q.clusters is None else q.clusters.effective
-    return float(1 - ((1 - LEVEL) / 2) ** (1 / max(1.0, rows or 1.0)))
+    return unseen(rows or 1.0)
+
+
+def unseen(rows: float) -> float:
+    """The largest probability of an event that so many rows may not have shown, at 95 % confidence.
+
+    >>> round(unseen(10), 2)
+    0.31
+    """
+    return float(1 - ((1 - LEVEL) / 2) ** (1 / max(1.0, rows)))
 
 
 def splittable(q: Predictor) -> bool:

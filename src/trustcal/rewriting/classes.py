@@ -113,6 +113,8 @@ def fix_classes_file(
         columns = class_columns(classes, others, table.names, table.title)
     order = _order(columns, remedy, str(old))
     into = tuple(f"{name}{SUFFIX}" for name in columns)
+    if taken := [name for name in into if name in table.names]:
+        raise ValueError(f"{old} already has a column {taken[0]!r}: rename or remove it.")
     before = after = None
     if outcome is not None:
         q = read_classes(old, columns, outcome)[0].ordered(order)

@@ -160,7 +160,7 @@ def _groups(audit: ClassAudit, frame: box.Box) -> list[RenderableType]:
         *(["95 % in-\nterval, %", "p"] if chance else []),
         "top\nright",
         "top\nsaid",
-        "loss per\nrow",
+        "top\nloss",
     ]
     table = number_table(frame, "group", *headers)
     for group in large[:MOST]:
