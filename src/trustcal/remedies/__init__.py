@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from trustcal.remedies.certificates import Certificate, certify
-from trustcal.remedies.choosing import Choice, choose, chosen, compared, learned
+from trustcal.remedies.choosing import Choice, choose, chosen, learned
 from trustcal.remedies.class_choosing import ClassChoice, ClassResult
 from trustcal.remedies.class_remedy import ClassRemedy
 from trustcal.remedies.comparison import Comparison, MethodResult
 from trustcal.remedies.gain import HeldOutGain, held_out_gain
+from trustcal.remedies.held_out import compared
 from trustcal.remedies.loading import from_json, load
 from trustcal.remedies.methods import fit
 from trustcal.remedies.refitting import RefitAdvice, refit_advice

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from trustcal.checking import Role, checked_count, checked_fraction, generator
+from trustcal.checking import Role, checked_fraction, generator
 from trustcal.class_predictor import ClassPredictor
 from trustcal.decisions import DecisionProblem, OutcomeProblem
-from trustcal.measures.counts import row_counts
-from trustcal.measures.table import MEASURES
 from trustcal.predictor import Predictor
 from trustcal.reading import Evidence, evidence, outcome_problem, payoff_problem
 from trustcal.remedies.certificates import certify
@@ -23,17 +21,14 @@ from trustcal.remedies.class_choosing import ClassChoice, chosen_classes, opened
 from trustcal.remedies.comparison import Comparison
 from trustcal.remedies.folds import SingleRows
 from trustcal.remedies.grouped_maps import GroupMap
-from trustcal.remedies.grouping import BY_GROUP, group_label, group_map, group_result, mapped_by_group
+from trustcal.remedies.grouping import BY_GROUP, group_label, group_map, mapped_by_group
+from trustcal.remedies.held_out import compared, laws_of_groups
 from trustcal.remedies.kept_back import KeptBack, kept_back
 from trustcal.remedies.methods import named
-from trustcal.remedies.noising import noise_results
 from trustcal.remedies.remedy import Remedy
-from trustcal.remedies.splitting import more_splits, row_splits, single_rows
-from trustcal.remedies.trials import joined, ranked, results, settled, tried
+from trustcal.remedies.splitting import row_splits, single_rows
+from trustcal.remedies.trials import ranked, tried
 from trustcal.rows.classes import is_table
-
-_MOST_GROUPS = 100
-"""A map for each of more groups than this is not tried: it would take long."""
 
 
 @final
@@ -216,7 +211,7 @@ def chosen(
     prediction = None if columns is None else columns.prediction
     remedy = (insisted or base).fit(found.predictor, problem, prediction)
     if insisted is None and table.recommended.endswith(BY_GROUP) and remedy.learned is not None:
-        laws = {group_label(name): q for name, q in _laws(found, single).items()}
+        laws = {group_label(name): q for name, q in laws_of_groups(found, single).items()}
         group = None if columns is None else columns.by[0]
         remedy = replace(remedy, map=group_map(base, laws, problem), learned=replace(remedy.learned, by=group))
     return Choice(table, _certified(remedy, kept, problem))
@@ -265,72 +260,3 @@ def _certified(remedy: Remedy, kept: KeptBack | None, problem: DecisionProblem |
         assert isinstance(said, Predictor)
         return remedy.certified(certify(said, problem))
     return remedy.certified(certify(mapped_by_group(remedy.map, kept.laws), problem))
-
-
-def compared(
-    found: Evidence,
-    problem: DecisionProblem | None,
-    folds: int = 5,
-    rng: np.random.Generator | int = 0,
-    single: SingleRows | None = None,
-) -> Comparison:
-    """The comparison on evidence that was opened before.
-
-    Parameters
-    ----------
-    found : Evidence
-    problem : DecisionProblem or None
-    folds : int, at least 2
-    rng : Generator or seed
-    single : the rows one by one, where they have weights, times or groups
-
-    Returns
-    -------
-    Comparison
-
-    O(folds·n log n).
-    """
-    checked_count("folds", folds, least=2)
-    q = found.predictor
-    random = generator(rng, Role.SPLITS)
-    MEASURES["dtc"].compile_for(len(q))
-    trials = tried(row_splits(found, single, folds, random), problem)
-    if not settled(trials):
-        more = more_splits(found, single, folds, random, len(trials[0].splits))
-        trials = joined(trials, tried(more, problem))
-    splits, (methods, recommended) = trials[0].splits, results(trials)
-    advised = recommended.method.name
-    best = methods[0].brier - methods[0].excess
-    if problem is not None:
-        best = -(methods[0].value or 0.0) / (problem.stakes or 1.0) - methods[0].excess
-    by_group = None
-    if _can_group(found, single):
-        row = next(one for one in methods if one.name == advised)
-        by_group = group_result(recommended, row, splits[0], problem)
-    if by_group is not None:
-        methods = (*methods, by_group)
-        advised = by_group.name if by_group.eligible else advised
-    return Comparison(
-        methods=(*methods, *noise_results(q, problem, best)),
-        recommended=advised,
-        criterion="Brier score" if problem is None else "payoff",
-        rows=q.rows or 0,
-        folds=len(splits[0]),
-        repeats=len(splits),
-        ordered=single is not None and single.times is not None,
-    )
-
-
-def _laws(found: Evidence, single: SingleRows | None) -> Mapping[Any, Predictor]:
-    return found.groups if single is None else single.laws
-
-
-def _can_group(found: Evidence, single: SingleRows | None) -> bool:
-    """Whether a map for each group can be learned: by one column, from rows of equal weight, from few groups."""
-    columns = None if found.provenance is None else found.provenance.columns
-    laws = _laws(found, single)
-    return (
-        1 < len(laws) <= _MOST_GROUPS
-        and (columns is None or len(columns.by) == 1)
-        and all(row_counts(q) is not None for q in laws.values())
-    )
