@@ -358,6 +358,7 @@ def test_chance_explains_what_a_perfect_model_shows_and_not_what_a_bad_one_does(
     assert bad.guarantee.level == 0.95
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_audit_and_a_known_law_has_no_chance() -> None:
     assert tc.audit(*ROWS, draws=19, rng=4) == tc.audit(*ROWS, draws=19, rng=4)
     assert tc.audit(*ROWS, draws=19, rng=4) != tc.audit(*ROWS, draws=19, rng=5)
@@ -602,6 +603,7 @@ def test_a_pipe_that_closes_early_is_no_error(rain: Path) -> None:
     assert (done.returncode, done.stderr, done.stdout[:6]) == (141, "", "row 1 ")  # as if ended by SIGPIPE
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full, a disk that is always full, here")
 def test_a_full_disk_is_one_line_too(rain: Path) -> None:
     command = f"{sys.executable} -m trustcal audit {rain} -p forecast -y rained --json > /dev/full"

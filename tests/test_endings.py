@@ -109,7 +109,7 @@ def killed(folder: Path, name: str, place: str, times: int) -> None:
     assert hidden(folder) == []
 
 
-QUICK = {("in.csv", "in place"), ("in.parquet", "elsewhere")}
+QUICK = {("in.csv", "in place")}
 PLACES = [(name, place) for name in FORMATS for place in ("in place", "elsewhere")]
 
 

@@ -212,6 +212,7 @@ def test_the_slope_excess_is_the_worst_over_all_pairs(pairs: list[tuple[float, f
         assert abs(Fraction(version(z, r)) - worst) <= Fraction(3, 2**53)
 
 
+@pytest.mark.slow
 def test_a_million_values() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(10**6)

@@ -90,6 +90,7 @@ def test_a_long_command_fits_the_terminal_and_goes_on(folder: Path, capsys: pyte
     assert shlex.split(command) == words
 
 
+@pytest.mark.slow
 def test_a_table_of_a_database_is_named(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "scores.db")) as connection:
         rows().to_sql("june", connection, index=False)
@@ -113,6 +114,7 @@ def test_payoffs_without_a_file_have_a_placeholder(folder: Path) -> None:
     assert commands(audit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("payoff", [tc.DecisionProblem([[0, 0], [-1, 1]]), pytest.param(None, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "kind", ["frame", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("groups", "weights"))]

@@ -232,6 +232,7 @@ def test_noise_costs_and_recalibration_helps(overconfident: Comparison) -> None:
     assert "Use noise when no outcomes will be available" in overconfident.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["uniform", "laplace", "gaussian", "rounding"])
 def test_noise_is_measured_exactly(kind: str) -> None:
     """The exact law, never above its guarantee, and the payoff as many draws earn."""
@@ -512,6 +513,7 @@ def test_many_rows_cost_what_their_values_cost() -> None:
     assert found.recommended != "none"
 
 
+@pytest.mark.slow
 def test_rows_are_kept_back_from_weights_groups_and_time() -> None:
     y, p = drawn(1000, 0, distorted=2.0)
     weighted = choose(y, p, np.linspace(1, 2, 1000))

@@ -240,6 +240,7 @@ def test_the_input_is_overwritten_only_in_place(labelled: Path, capsys: pytest.C
     assert labelled.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_where_nothing_helps_nothing_is_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     y, p = drawn(2000, 1)
     file, saved = tmp_path / "in.csv", tmp_path / "remedy.json"
@@ -285,6 +286,7 @@ def test_a_remedy_gives_the_same_bits_in_every_engine(labelled: Path) -> None:
             assert (np.asarray(found) == expected).all(), (method, engine)
 
 
+@pytest.mark.slow
 def test_what_is_learned_as_json(labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", str(labelled), "--positive", "1", "--resolution", "0.0009765625", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -307,6 +309,7 @@ def test_options_without_effect_are_refused(labelled: Path, capsys: pytest.Captu
     assert "one file is rewritten at a time, but 2 are given" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_groups_have_maps_of_their_own_in_files_and_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     y, p, groups = grouped(6000, 0, {"north": 1.2, "south": -1.2, "7": 0.0})
     rows = pd.DataFrame({"p": p, "y": y.astype(int), "place": groups})

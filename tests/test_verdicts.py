@@ -65,6 +65,7 @@ def test_a_ward_that_is_hurt_comes_first(
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_groups_that_cancel_each_other_say_nothing_about_thresholds_for_all() -> None:
     """All rows together are calibrated: the worst threshold and the worst range of all rows may be chance."""
     rng = np.random.default_rng(0)
@@ -162,6 +163,7 @@ def test_an_overconfident_model_needs_another_threshold(tmp_path: Path) -> None:
     assert audit.remedy.lower > 0
 
 
+@pytest.mark.slow
 def test_the_readme_example_holds_the_truth() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(10_000)
@@ -268,6 +270,7 @@ def test_the_estimate_is_nearly_unbiased_and_its_interval_covers(truth: Any, pop
     assert covered >= 54  # 57 expected; fewer than 54 has probability 0.03 at 95 %
 
 
+@pytest.mark.slow
 def test_gates_on_groups_name_the_group_that_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     ward, p = np.repeat(["east", "west"], 500), rng.random(1000)
@@ -294,6 +297,7 @@ def test_gates_on_groups_name_the_group_that_failed(tmp_path: Path, capsys: pyte
     assert "in group west" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 def test_predictions_in_the_wrong_order_are_reported() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(3000)
