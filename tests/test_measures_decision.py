@@ -84,6 +84,7 @@ def random_predictor(rng: np.random.Generator, values: int) -> Predictor:
     return Predictor(p, mass, mass * p_hat)
 
 
+@pytest.mark.slow
 def test_cdl_against_linear_programming_on_500_predictors() -> None:
     rng = np.random.default_rng(1)
     worst = max(

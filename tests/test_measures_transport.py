@@ -85,6 +85,7 @@ def test_degenerate(p: list[float], w0: list[float], w1: list[float]) -> None:
 # --- the paper's linear programs
 
 
+@pytest.mark.slow
 def test_against_linear_programming_on_500_predictors() -> None:
     rng = np.random.default_rng(6)
     for index in range(500):

@@ -48,6 +48,7 @@ def test_a_large_file(large: Path) -> None:
     assert 0 < tc.monotone_cdl(q) < 0.1
 
 
+@pytest.mark.slow
 def test_fix_in_every_format(large: Path, tmp_path: Path) -> None:
     remedy = tc.remedies.noise_remedy(tc.UniformNoise(0.1), seed=1)
     want = None
@@ -60,6 +61,7 @@ def test_fix_in_every_format(large: Path, tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "out.parquet").num_rows == 200_000
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page, learnt = tmp_path / "page.html", tmp_path / "remedy.json"
     assert main(["audit", CENSUS, "--html", str(page), "--draws", "20", "--json"]) == 0

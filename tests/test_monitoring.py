@@ -106,6 +106,7 @@ def test_the_stake_is_worth_one_on_average_at_every_time(rule: str) -> None:
         assert mean == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.01, 0.05, 0.2])
 def test_calibrated_streams_rarely_alarm(rate: float) -> None:
     """Over 400 streams of 2,000 rounds, no more than the stated rate and three standard errors."""

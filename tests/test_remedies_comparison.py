@@ -455,6 +455,7 @@ def test_weights_that_are_nearly_equal_count_too() -> None:
 # The choice
 
 
+@pytest.mark.slow
 def test_choose_fits_what_is_recommended() -> None:
     y, p = drawn(4000, 0, distorted=2.0)
     choice = choose(y, p, keep_back=0)

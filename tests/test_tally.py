@@ -78,6 +78,7 @@ def streamed(small: None, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 # --- the kernels, against a multiset
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_kernels_count(rows: Rows) -> None:
     p, y = columns(rows)
