@@ -84,6 +84,16 @@ def test_groups_that_cancel_each_other_say_nothing_about_thresholds_for_all() ->
     assert "where nothing shows that this costs anybody anything, but a loss of up to " in harm.text
 
 
+@pytest.mark.slow
+def test_what_you_lose_does_not_depend_on_the_seed() -> None:
+    """The interval for the loss ends next to 0: more draws are taken until it is clear on which side."""
+    rng = np.random.default_rng(1)
+    p = rng.random(3000)
+    y, payoff = rng.random(3000) < p**1.4, tc.DecisionProblem([[0, 0], [-100, 300]])
+    losses = [tc.audit(y, p, payoff=payoff, rng=seed).problem for seed in (4, 5, 6, 7)]
+    assert len({bool(loss.lower) for loss in losses if loss is not None}) == 1
+
+
 def test_another_rule_and_recalibration_are_alternatives() -> None:
     rng = np.random.default_rng(3)
     p = rng.random(3000)

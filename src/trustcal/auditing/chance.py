@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from statistics import NormalDist
 from typing import Final, final
 
 import numpy as np
@@ -35,6 +36,10 @@ _LOOKS: Final = 4
 _ERROR: Final = 0.001
 _MOST: Final = 10**8
 """No further look if it would draw more values than this."""
+_MOST_REGRETS: Final = 1000
+"""At most this many simulations of the user's own regret, if few do not tell on which side of 0 its interval ends."""
+_MOST_WORK: Final = 3_000_000
+"""No more of them if they would draw more values than this."""
 
 FloatArray = NDArray[np.float64]
 
@@ -159,4 +164,19 @@ def chance_losses(
     if problem is None:
         return ChanceLosses(mean[:-1], float(mean[-1]), None)
     again = [max(problem_regret(sampler.resampled(rng), problem)) for _ in range(draws)]
+    shown, most = max(problem_regret(q, problem)), max(draws, min(_MOST_REGRETS, _MOST_WORK // len(q)))
+    while len(again) < most and not _clear(shown, np.array(regrets), np.array(again)):
+        for _ in range(min(len(again), most - len(again))):
+            regrets.append(max(problem_regret(sampler.calibrated_draw(rng), problem)))
+            again.append(max(problem_regret(sampler.resampled(rng), problem)))
     return ChanceLosses(mean[:-1], float(mean[-1]), (np.array(regrets), np.array(again)))
+
+
+def _clear(regret: float, calibrated: FloatArray, again: FloatArray) -> bool:
+    """Whether more draws would hardly move the lower end of the interval for the regret to the other side of 0.
+
+    Its error from few draws is that of a mean and of a standard deviation, and three times that is enough.
+    """
+    z, draws = NormalDist().inv_cdf((1 + LEVEL) / 2), len(again)
+    error = np.sqrt((calibrated.var() + z**2 * again.var() / 2) / draws)
+    return bool(abs(regret - calibrated.mean() - z * again.std()) > 3 * error)
