@@ -4,7 +4,8 @@ python -m benchmarks.remedies                     # or: --splits 3, --seeds 5, -
 
 Every data set ships inside a package (benchmarks/datasets.py).  Predictions are out of fold.  A remedy is chosen and
 fitted on one half of the rows and judged on the other, by Brier score and by the payoffs wait (0, 0) and act (-1, 3).
-Tables with times are cut in time order too: a remedy is learned from the rows before a cut and judged on those after.
+Tables with times are streams too: a model is fitted to the first third of the rows and predicts the others, and a
+remedy is learned from the rows before a cut and judged on those after.
 A method is within noise of the best if the paired difference is at most two standard errors; it is worse than none if
 the difference to none is more than two.  "best" is chosen with hindsight in each split, so that even the one method
 with the least mean loss over all splits of a data set ("best over all splits") is not always within noise of it.
@@ -57,12 +58,11 @@ MODELS = {
 @final
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Out-of-fold predictions of one model on one table."""
+    """Predictions of one model on rows of one table that it was not fitted to."""
 
     name: str
     y: BoolArray
     p: FloatArray
-    time: FloatArray | None = None
 
 
 def predictions() -> Iterator[Predictions]:
@@ -71,11 +71,28 @@ def predictions() -> Iterator[Predictions]:
         x = StandardScaler().fit_transform(table.x)
         for name in ("Bayes", ("forest", "boosted")[index % 2]):
             p = cross_val_predict(clone(MODELS[name]), x, table.y, cv=5, method="predict_proba")[:, 1]
-            yield Predictions(f"{table.name}, {name}", table.y, p, table.time)
+            yield Predictions(f"{table.name}, {name}", table.y, p)
     census = np.genfromtxt(
         str(files("trustcal") / "examples" / "census_income.csv"), delimiter=",", names=True, usecols=(0, 1)
     )
     yield Predictions("census, Bayes", census["outcome"] > 0, census["prediction"])
+
+
+def streams() -> Iterator[Predictions]:
+    """Every table with times, in time order: what models say that were fitted to its first third.
+
+    Rows of the same time (a year) have no order of their own, so they are shuffled: some files are sorted by outcome.
+    """
+    for table in real_tables():
+        if table.time is None:
+            continue
+        order = np.lexsort((np.random.default_rng(0).random(len(table.y)), table.time))
+        first, later = np.split(order, [len(order) // 3])
+        scale = StandardScaler().fit(table.x[first])
+        for name, model in MODELS.items():
+            fitted = clone(model).fit(scale.transform(table.x[first]), table.y[first])
+            p = fitted.predict_proba(scale.transform(table.x[later]))[:, 1]
+            yield Predictions(f"{table.name}, {name}", table.y[later], p)
 
 
 def others(y: BoolArray, p: FloatArray) -> dict[str, Fitted]:
@@ -139,8 +156,7 @@ class Tallied:
 def halves(rows: Predictions, splits: int, ordered: bool) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """The rows to learn from and those to judge by: random halves, or before and after cuts in time."""
     if ordered:
-        assert rows.time is not None
-        order = np.argsort(rows.time, kind="stable")
+        order = np.arange(len(rows.y))
         for cut in np.linspace(0.3, 0.75, splits):
             at = int(cut * len(order))
             yield order[:at], order[at : at + len(order) // 4]
@@ -158,7 +174,7 @@ def judged(rows: Predictions, splits: int, payoff: bool, ordered: bool) -> tuple
     usable = [name for name, method in METHODS.items() if payoff or not method.needs_payoffs]
     for learn, judge in halves(rows, splits, ordered):
         y, p, new = rows.y[learn], rows.p[learn], rows.p[judge]
-        order = np.arange(len(learn)) if ordered else None  # by their rank: times may be years
+        order = np.arange(len(learn)) if ordered else None
         chosen = choose(y, p, payoff=problem, order=order, keep_back=0).recommended
         names[chosen] += 1
         said = {name: fit(name, y, p, payoff=problem).apply(new) for name in usable}
@@ -191,7 +207,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     console = Console(width=150)
     rows = list(predictions()) if options.splits or options.seeds else []
-    timed = [one for one in rows if one.time is not None]
+    timed = list(streams()) if options.splits else []
     for payoff in (False, True) if options.splits else ():
         if options.criterion in ("both", "payoff" if payoff else "Brier"):
             _report(console, rows, options.splits, payoff, ordered=False)

@@ -20,6 +20,7 @@ from trustcal.monitoring import Monitor, watch
 from trustcal.monitoring.watch_state import WatchState
 from trustcal.noise import UniformNoise
 from trustcal.remedies import Mixed, Refitted, fit
+from trustcal.remedies.averaging import mean_of
 from trustcal.smoothing import OnlineSmoother
 
 ODD: tuple[Any, ...] = (
@@ -96,6 +97,10 @@ def smoother() -> str:
     return made.to_json()
 
 
+def average() -> remedies.Remedy:
+    return mean_of(["beta", "isotonic"], [0.5, 0.5]).fit(tc.Predictor.from_samples(Y * 20, Q * 20))
+
+
 STATES: dict[str, tuple[Callable[[], str], Callable[[str], str]]] = {
     "monitor": (lambda: monitor().to_json(), use_monitor),
     "decay": (lambda: Monitor(decay=0.9).to_json(), use_monitor),
@@ -107,6 +112,7 @@ STATES: dict[str, tuple[Callable[[], str], Callable[[str], str]]] = {
     "mixed": (lambda: learnt(Mixed()), use_recalibrator(Mixed)),
     "beta": (lambda: fit("beta", Y * 20, Q * 20).to_json(), use_remedy),
     "isotonic": (lambda: fit("isotonic", Y * 20, Q * 20).to_json(), use_remedy),
+    "average": (lambda: average().to_json(), use_remedy),
     "noise": (lambda: remedies.noise_remedy(UniformNoise(0.1), seed=1).to_json(), use_remedy),
 }
 

@@ -27,12 +27,14 @@ from trustcal.remedies.noising import value_after
 
 @final
 class Recalibrated(ActingClassifier):
-    """A classifier whose probabilities are recalibrated by the remedy that works best on held-out rows.
+    """A classifier whose probabilities are recalibrated by what works on held-out rows.
 
-    `fit` predicts each row by the estimator fitted to the other folds, and chooses a remedy for these predictions as
-    `remedies.choose` does (`remedy_`).  Models of different folds are differently wrong, so that remedy is fitted again
-    to each fold, and new rows get the mean over the folds.  Where nothing helps, and for more than two classes, the
-    estimator is fitted to all rows.  The same row gets the same answer, alone or in a batch.
+    `fit` predicts each row by the estimator fitted to the other folds.  The recalibrators that beat none on these
+    predictions, by payoff or Brier score, are averaged with weights exp(−n·B/2) for a Brier score B on n rows held out
+    (`remedy_`).  Models of different folds are differently wrong, so that remedy is fitted again to each fold, and new
+    rows get the mean over the folds.  Where nothing helps the estimator is fitted to all rows.  So it is for more than
+    two classes, with the remedy that `remedies.choose` recommends.  The same row gets the same answer, alone or in a
+    batch.
 
     Parameters
     ----------
@@ -44,7 +46,7 @@ class Recalibrated(ActingClassifier):
     actions : list of str, optional
         Names of the actions, which `predict` returns instead of row numbers.
     method : str
-        "auto" for the recommended remedy, or the name of one, such as "beta".
+        "auto" for the average of those that help, or the name of one, such as "beta".
     keep_back : float
         The share of rows that are kept back for `certificate_`; 0: none, and `certificate_` is None.
     cv : int, splitter or None
@@ -53,7 +55,7 @@ class Recalibrated(ActingClassifier):
     Attributes
     ----------
     remedy_ : Remedy or ClassRemedy
-        The chosen remedy, fitted to the predictions of all folds.
+        The remedy fitted to the predictions of all folds.
     estimators_, remedies_ : list
         The estimator of each fold and its remedy, whose mean is predicted; empty where the remedy is none and for more
         than two classes.
@@ -73,7 +75,7 @@ class Recalibrated(ActingClassifier):
     >>> doctor.predict(x[:3])
     array(['treat', 'treat', 'treat'], dtype='<U5')
     >>> doctor.remedy_.method, doctor.certificate_.decision_loss < 0.2
-    ('temperature', True)
+    ('average', True)
 
     One fit per fold and one more, and the cost of `choose`.
     """

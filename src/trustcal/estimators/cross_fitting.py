@@ -15,7 +15,8 @@ from sklearn.utils import _safe_indexing, indexable
 from trustcal.checking import FloatArray, Role, checked_fraction, generator
 from trustcal.decisions import DecisionProblem
 from trustcal.predictor import Predictor
-from trustcal.remedies import Remedy, certify, fit, learned
+from trustcal.reading import evidence
+from trustcal.remedies import Remedy, certify, fit, recalibration
 
 _FEWEST = 10
 """With fewer rows of a class than this nothing is learned: the probabilities stay as they are."""
@@ -83,12 +84,14 @@ def fold_remedies(
         share = checked_fraction("keep_back", keep_back)
         kept = generator(0, Role.SPLITS).permutation(len(outcome)) < share * len(outcome)
     payoffs = problem if judged else None
-    chosen = learned(outcome[~kept], said[~kept], payoffs, method, keep_back=0, folds=3)
+    rest = evidence(outcome[~kept], said[~kept])
+    best = recalibration(rest, payoffs, method, folds=3)
+    chosen = best.fit(rest.predictor, payoffs)
     of_fold, after = [], said.copy()
     for rows in found.held_out:
         learn, own = rows[~kept[rows]], chosen
         if np.bincount(outcome[learn], minlength=2).min() >= _FEWEST:
-            own = fit(chosen.method, outcome[learn], said[learn], payoff=payoffs)
+            own = best.fit(Predictor.from_samples(outcome[learn], said[learn]), payoffs)
         of_fold.append(own)
         after[rows] = own.apply(said[rows])
     if kept.any():

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import lazy_loader
 
 from trustcal.remedies.certificates import Certificate, certify
-from trustcal.remedies.choosing import Choice, choose, chosen, learned
+from trustcal.remedies.choosing import Choice, choose, chosen, recalibration
 from trustcal.remedies.class_choosing import ClassChoice, ClassResult
 from trustcal.remedies.class_remedy import ClassRemedy
 from trustcal.remedies.comparison import Comparison, MethodResult
@@ -56,9 +56,9 @@ __all__ = [
     "fit",
     "from_json",
     "held_out_gain",
-    "learned",
     "load",
     "noise_remedy",
+    "recalibration",
     "refit_advice",
     "single_rows",
 ]

@@ -16,6 +16,7 @@ from trustcal.class_predictor import ClassPredictor
 from trustcal.decisions import DecisionProblem, OutcomeProblem
 from trustcal.predictor import Predictor
 from trustcal.reading import Evidence, evidence, outcome_problem, payoff_problem
+from trustcal.remedies.averaging import averaged
 from trustcal.remedies.certificates import certify
 from trustcal.remedies.class_choosing import ClassChoice, chosen_classes, opened_classes
 from trustcal.remedies.comparison import Comparison
@@ -24,10 +25,10 @@ from trustcal.remedies.grouped_maps import GroupMap
 from trustcal.remedies.grouping import BY_GROUP, group_label, group_map, mapped_by_group
 from trustcal.remedies.held_out import compared, laws_of_groups
 from trustcal.remedies.kept_back import KeptBack, kept_back
-from trustcal.remedies.methods import named
+from trustcal.remedies.methods import Method, named
 from trustcal.remedies.remedy import Remedy
 from trustcal.remedies.splitting import row_splits, single_rows
-from trustcal.remedies.trials import ranked, tried
+from trustcal.remedies.trials import tried
 from trustcal.rows.classes import is_table
 
 
@@ -217,38 +218,32 @@ def chosen(
     return Choice(table, _certified(remedy, kept, problem))
 
 
-def learned(
-    y_true: ArrayLike,
-    y_prob: ArrayLike,
+def recalibration(
+    found: Evidence,
     problem: DecisionProblem | None,
     method: str = "auto",
-    keep_back: float = 0.25,
     folds: int = 5,
-) -> Remedy:
-    """The remedy for who has asked to recalibrate: with payoffs, it is enough that it beats none on held-out rows.
+    rng: np.random.Generator | int = 0,
+) -> Method:
+    """The method for who has asked to recalibrate: the mean of those that beat none on held-out rows.
 
     Noise is not tried, and rows are split twice.
 
     Parameters
     ----------
-    y_true, y_prob : array-like
+    found : Evidence
     problem : DecisionProblem or None
-    method, keep_back, folds : as for `choose`
+    method, folds, rng : as for `choose`
 
     Returns
     -------
-    Remedy
+    Method
 
-    O(folds·n log n); O(n log n) for a named method.
+    O(folds·n log n); O(1) for a named method.
     """
-    found, random, kept = evidence(y_true, y_prob), generator(0, Role.SPLITS), None
-    if keep_back:
-        kept = kept_back(found, None, checked_fraction("keep_back", keep_back), random)
-        found = kept.found
     if method != "auto":
-        return _certified(named(method).fit(found.predictor, problem), kept, problem)
-    best = ranked(tried(row_splits(found, None, folds, random, most=2), problem), asked=True).recommended
-    return _certified(best.method.fit(found.predictor, problem), kept, problem)
+        return named(method)
+    return averaged(tried(row_splits(found, None, folds, generator(rng, Role.SPLITS), most=2), problem))
 
 
 def _certified(remedy: Remedy, kept: KeptBack | None, problem: DecisionProblem | None) -> Remedy:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from trustcal.remedies.maps import MAPS, FloatArray, Map, Unchanged, finite_numbers
+from trustcal.remedies.maps import FloatArray, Map, Unchanged, described_map, finite_numbers, revived_map
 
 EVERYBODY: Final = -1
 """The place of the segment to which all rows belong."""
@@ -34,17 +34,6 @@ class GroupedMap(Map):
     @abstractmethod
     def by_group(self, p: FloatArray, groups: NDArray[Any]) -> FloatArray:
         """The new predictions of rows of these groups."""
-
-    @property
-    def common_fields(self) -> dict[str, Any]:
-        """The common map, for JSON."""
-        return {"kind": type(self.common).__name__, **self.common.to_fields()}
-
-
-def common_map(given: dict[str, Any]) -> Map:
-    """The common map that `common_fields` saved."""
-    common = dict(given["common"])
-    return MAPS[common.pop("kind")].from_fields(common)
 
 
 @final
@@ -72,13 +61,13 @@ class GroupMap(GroupedMap):
 
     def to_fields(self) -> dict[str, Any]:
         """The common map and the groups, for JSON."""
-        return {"common": self.common_fields, "groups": [list(group) for group in self.groups]}
+        return {"common": described_map(self.common), "groups": [list(group) for group in self.groups]}
 
     @classmethod
     def from_fields(cls, given: dict[str, Any]) -> Self:
         """The map of these numbers."""
         groups = tuple((str(name), *finite_numbers([slope, shift])) for name, slope, shift in given["groups"])  # type: ignore[misc]
-        return cls(common_map(given), groups)
+        return cls(revived_map(given["common"]), groups)
 
 
 @final
@@ -114,13 +103,13 @@ class SegmentMap(GroupedMap):
     def to_fields(self) -> dict[str, Any]:
         """The common map and the shifts, for JSON."""
         shifts = [list(shift) for shift in self.shifts]
-        return {"common": self.common_fields, "segments": self.segments, "shifts": shifts}
+        return {"common": described_map(self.common), "segments": self.segments, "shifts": shifts}
 
     @classmethod
     def from_fields(cls, given: dict[str, Any]) -> Self:
         """The map of these numbers."""
         shifts = tuple((int(segment), *finite_numbers(rest)) for segment, *rest in given["shifts"])  # type: ignore[misc]
-        return cls(common_map(given), int(given["segments"]), shifts)
+        return cls(revived_map(given["common"]), int(given["segments"]), shifts)
 
 
 GROUPED: Final[dict[str, type[Map]]] = {kind.__name__: kind for kind in (GroupMap, SegmentMap)}

@@ -253,6 +253,17 @@ MAPS: Final[dict[str, type[Map]]] = {
 """Every map by the name of its class, as saved remedies name it."""
 
 
+def described_map(fitted: Map) -> dict[str, Any]:
+    """The name of the class of a map and its numbers, for JSON."""
+    return {"kind": type(fitted).__name__, **fitted.to_fields()}
+
+
+def revived_map(given: dict[str, Any]) -> Map:
+    """The map that `described_map` saved."""
+    numbers = dict(given)
+    return MAPS[numbers.pop("kind")].from_fields(numbers)
+
+
 def finite_numbers(value: object) -> float | Points:
     """A finite number, or a tuple of them."""
     if isinstance(value, list):

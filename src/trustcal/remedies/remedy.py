@@ -17,7 +17,8 @@ from trustcal.noise.mechanism import as_noise
 from trustcal.predictor import Predictor
 from trustcal.remedies.certificates import Certificate
 from trustcal.remedies.grouped_maps import GROUPED, GroupedMap
-from trustcal.remedies.maps import MAPS, Map, NoiseMap, Unchanged
+from trustcal.remedies.maps import MAPS, Map, NoiseMap, Unchanged, described_map
+from trustcal.remedies.mean_maps import MeanMap
 from trustcal.smoothing import SmoothedPredictor, smooth
 from trustcal.states import damage_refused, loaded, saved
 from trustcal.writing import atomically
@@ -193,7 +194,7 @@ class Remedy:
         parts = {
             "method": self.method,
             "title": self.title,
-            "map": {"kind": type(self.map).__name__, **self.map.to_fields()},
+            "map": described_map(self.map),
             **{name: _plain(getattr(self, name)) for name in ("learned", "guarantee", "eps", "certificate")},
         }
         return saved("Remedy", VERSION, parts)
@@ -210,7 +211,7 @@ def remedy_of_json(text: str) -> Remedy:
     names = ("method", "title", "map", "learned", "guarantee", "eps", "certificate")
     state = loaded(text, "Remedy", VERSION, names)
     given = dict(state["map"])
-    kind = (MAPS | GROUPED).get(given.pop("kind"))
+    kind = (MAPS | GROUPED | {MeanMap.__name__: MeanMap}).get(given.pop("kind"))
     if kind is None:
         raise ValueError(f"the remedy has a map that this version of trustcal does not have: {state['map']['kind']!r}.")
     remedy = Remedy(

@@ -34,7 +34,7 @@ Losses = tuple[FloatArray, FloatArray]
 
 NOT_CHANCE = 0.025
 """The one-sided level at which a group, or the decision loss, counts as worse."""
-_CLEAR = 2.0
+CLEAR = 2.0
 """A difference of so many standard errors is not chance."""
 _SOME = 1.0
 """With payoffs, a method must beat none by so many standard errors."""
@@ -160,12 +160,12 @@ class Ranking:
     harmed: Sequence[tuple[str, ...]]
 
 
-def ranked(trials: Sequence[Trial], asked: bool = False) -> Ranking:
+def ranked(trials: Sequence[Trial]) -> Ranking:
     """The method to recommend.
 
     A method may be recommended if it beats none, harms no group and does not raise the decision loss.  Payoffs jump at
     thresholds, so they are noisy: with payoffs it must beat none by one standard error, and by two in payoff or in
-    Brier score, unless the user has `asked` to recalibrate.  The best is the one of these with the least mean loss.
+    Brier score.  The best is the one of these with the least mean loss.
 
     Those within two standard errors of the best are told apart by the log loss: the simplest whose log loss is within
     0.6 standard errors of the least is recommended; none is the simplest.
@@ -178,14 +178,14 @@ def ranked(trials: Sequence[Trial], asked: bool = False) -> Ranking:
         or (
             loss.mean < 0
             and not groups
-            and not _raises_decision_loss(trial, none)
-            and (problem is None or asked or _pays(loss, trial.against(none, None)))
+            and not raises_decision_loss(trial, none)
+            and (problem is None or _pays(loss, trial.against(none, None)))
         )
         for trial, loss, groups in zip(trials, lost, harmed, strict=True)
     ]
     candidates = [trial for trial, good in zip(trials, eligible, strict=True) if good]
     best = min(candidates, key=lambda trial: lost[trials.index(trial)].mean)
-    candidates = _within(_CLEAR, [(trial, trial.against(best, problem)) for trial in candidates])
+    candidates = _within(CLEAR, [(trial, trial.against(best, problem)) for trial in candidates])
     likeliest = min(candidates, key=lambda trial: trial.log_loss_against(none).mean)
     level = _within(_LEVEL, [(trial, trial.log_loss_against(likeliest)) for trial in candidates])
     return Ranking(level[0], best, eligible, harmed)
@@ -228,15 +228,15 @@ def _within(errors: float, found: Sequence[tuple[Trial, Difference]]) -> list[Tr
 
 def _pays(payoff: Difference, score: Difference) -> bool:
     """Whether a method earns more than none, by its payoff lost and its Brier score, each minus that of none."""
-    return _beats(payoff, _SOME) and (_beats(payoff, _CLEAR) or _beats(score, _CLEAR))
+    return beats(payoff, _SOME) and (beats(payoff) or beats(score))
 
 
-def _beats(loss: Difference, errors: float) -> bool:
+def beats(loss: Difference, errors: float = CLEAR) -> bool:
     """Whether a loss is lower by so many standard errors."""
     return loss.mean <= -errors * loss.error
 
 
-def _raises_decision_loss(trial: Trial, none: Trial) -> bool:
+def raises_decision_loss(trial: Trial, none: Trial) -> bool:
     """Whether others could gain more by moving thresholds than before, beyond chance; with payoffs it is no matter."""
     return trial.problem is None and beyond_chance(trial.decision_loss, none.decision_loss)
 
