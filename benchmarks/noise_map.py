@@ -1,10 +1,10 @@
-"""The cost of noise inside an engine, compared with reading and writing the same rows.
+"""The cost of noise inside an engine, and of a learned remedy, compared with reading and writing the same rows.
 
 python -m benchmarks.noise_map                                  # or: --rows 8 for 10^8; --folder where there is room
 
 The rows (id, prediction, outcome) are in a Parquet file.  Each line runs in a process of its own, so that peak memory
-is its own.  Ratios compare CPU seconds with DuckDB's scan of the two columns (for maps) or its copy of the file (for
-copies).
+is its own.  Ratios compare CPU seconds with DuckDB's scan of the two columns (for maps), or with a copy of the file by
+the same library (for copies): `trustcal fix` reads and writes Parquet by PyArrow.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ import resource
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from trustcal.noise import TruncatedLaplace
+from trustcal.remedies import fit
+from trustcal.rewriting import fix_file
 from trustcal.rewriting.files import rewrite
 from trustcal.rewriting.frames import perturb_frame
 from trustcal.smoothing import perturb
@@ -81,9 +85,26 @@ def polars_file(file: Path, out: Path) -> None:
     perturb_frame(pl.scan_parquet(file), **BY_ID).sink_parquet(out)
 
 
+def arrow_copy(file: Path, out: Path) -> None:
+    """PyArrow copies the file, batch by batch, with the options of `trustcal fix`."""
+    import pyarrow.parquet as pq
+
+    options = {"compression": "zstd", "dictionary_pagesize_limit": 1 << 16}
+    with pq.ParquetFile(file) as source, pq.ParquetWriter(out, source.schema_arrow, **options) as writer:
+        for batch in source.iter_batches():
+            writer.write_batch(batch)
+
+
 def rewritten_file(file: Path, out: Path) -> None:
     """The file rewritten as `trustcal fix` does, in the order of its rows."""
     rewrite(file, out, prediction="p", draw=lambda q, ids: perturb(q, NOISE, ids=ids, seed=1), row_id="id")
+
+
+def recalibrated_file(method: str, file: Path, out: Path) -> None:
+    """`trustcal fix --remedy`, with a remedy learned from 10^5 rows."""
+    rng = np.random.default_rng(0)
+    p = rng.random(100_000)
+    fix_file(file, out, prediction="p", remedy=fit(method, rng.random(100_000) < p**2, p))
 
 
 WORK: dict[str, tuple[Callable[[Path, Path], None], Callable[[Path, Path], None]]] = {
@@ -94,7 +115,11 @@ WORK: dict[str, tuple[Callable[[Path, Path], None], Callable[[Path, Path], None]
     "DuckDB, copy": (copy, copy),
     "DuckDB, copy with noise": (duckdb_file, copy),
     "Polars, copy with noise": (polars_file, copy),
-    "rewrite": (rewritten_file, copy),
+    "PyArrow, copy": (arrow_copy, arrow_copy),
+    "fix, noise": (rewritten_file, arrow_copy),
+    "fix, Platt": (partial(recalibrated_file, "Platt"), arrow_copy),
+    "fix, isotonic": (partial(recalibrated_file, "isotonic"), arrow_copy),
+    "fix, Venn–Abers": (partial(recalibrated_file, "Venn–Abers"), arrow_copy),
 }
 """What is run, and what it is compared with."""
 
