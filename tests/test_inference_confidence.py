@@ -21,9 +21,12 @@ from trustcal.inference import (
     dtc_upper_bound,
     smcal_lower_bound,
     smcal_upper_bound,
+    uncertainties,
 )
+from trustcal.inference.bootstrap import inverted
 from trustcal.inference.deviations import bennett, largest_mean, relative_entropy
 from trustcal.inference.sampler import RowSampler
+from trustcal.inference.significance import TIE
 
 
 def rows(n: int, ones: int, p: float) -> Predictor:
@@ -192,6 +195,66 @@ def test_bootstrap_holds_its_estimate_and_repeats(
     assert found == bootstrap_interval(q, statistic, 0.8, draws=9, rng=seed)
 
 
+@pytest.mark.parametrize(
+    ("estimate", "floor", "high", "root", "truth"),
+    [
+        (0.5, 0.25, 0.75, False, 0.25),  # a truth of 1/4 is half way: it shows at most 1/2
+        (0.5, 0.25, 1.0, False, 1 / 6),
+        (0.5, 0.5, 1.0, False, 0.0),  # as much as calibrated rows show
+        (0.5, 0.6, 1.0, True, 0.0),
+        (1.0, 0.25, 0.75, False, 1.0),  # next to the largest value rows drawn again can show only less
+        (1.0, 0.25, 1.25, True, 0.75),  # always 1/4 more than the truth
+        (1.0, 0.0, 2.0, True, (3 - sqrt(5)) / 2),  # t + √t = 1
+        (1.0, 0.5, 1.0, True, 1.0),
+    ],
+)
+def test_the_truth_that_shows_as_much(estimate: float, floor: float, high: float, root: bool, truth: float) -> None:
+    assert inverted(estimate, floor, high, root=root) == pytest.approx(truth, rel=1e-14, abs=0)
+
+
+@given(st.floats(1e-9, 1), st.floats(0, 1), st.floats(0, 1), st.booleans())
+def test_what_a_truth_shows_is_what_was_observed(estimate: float, floor: float, more: float, root: bool) -> None:
+    """`inverted` solves Q(t) = T; a dozen roundings of numbers of at most 4 are below 1e-13."""
+    truth = inverted(estimate, floor, estimate + more, root=root)
+    assert 0 <= truth <= estimate * (1 + 1e-12)
+    assert (truth > 0) == (estimate - floor > TIE)
+    if truth > 0 and more > 0:
+        share = truth / estimate
+        shown = floor + share * (estimate + more - floor)
+        if root:
+            shown = truth + floor + sqrt(share) * (more - floor)
+        assert shown == pytest.approx(estimate, abs=1e-13)
+
+
+@given(
+    samples(),
+    st.sampled_from(["smcal", "ece", "cdl", "monotone_cdl", "cutoff", "atb", "ucal"]),
+    st.sampled_from([0.5, 0.8, 0.9]),
+    st.integers(0, 2**32),
+)
+@costly(40)
+def test_the_interval_agrees_with_the_estimate_and_the_p_value(
+    drawn: tuple[list[int], list[float], list[float]], statistic: str, confidence: float, seed: int
+) -> None:
+    """What is printed lies inside, and 0 lies outside only if the p-value is at most 1 − confidence."""
+    q = Predictor.from_samples(*drawn)
+    (found,) = uncertainties(q, [statistic], confidence, draws=19, rng=seed)
+    assert 0 <= found.lower <= found.excess <= found.value <= found.upper <= 1
+    if found.lower > 0:
+        assert found.p_value <= 1 - confidence + 1e-12
+
+
+@pytest.mark.parametrize("statistic", ["ece", "monotone_cdl", "smcal", "atb"])
+def test_the_interval_of_a_coin_excludes_0_as_the_exact_test_does(statistic: str) -> None:
+    """50 calibrated rows: 33 ones or more, 17 or fewer, have a probability of 0.033, and with 32 and 18 it is 0.065."""
+    assert 2 * binom.sf([31, 32], 50, 0.5) == pytest.approx([0.0649, 0.0328], abs=1e-4)
+    for ones in (25, 30, 32, 33, 35, 50):
+        (found,) = uncertainties(rows(50, ones, 0.5), [statistic], draws=199, rng=ones)
+        assert (found.lower > 0) == (found.p_value <= 0.05)
+        if ones not in (32, 33):  # the others are three standard errors from 0.05
+            assert (found.lower > 0) == (ones > 33)
+
+
 def test_bootstrap_draws_rows_of_the_rows() -> None:
     q = Predictor.from_samples([0, 1, 1, 1, 0, 0, 1, 1, 1, 1], [0.2] * 4 + [0.6] * 6)
     design, rng, draws = RowSampler.of(q), np.random.default_rng(0), 2000
@@ -216,6 +279,27 @@ def test_bootstrap_covers_the_truth_near_and_far_from_calibration() -> None:
             found = bootstrap_interval(sampled(150, power, seed), "smcal", 0.9, draws=39, rng=seed)
             covered += found.lower <= truth <= found.upper
         assert covered >= 41  # 45 expected, less two standard errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("frequency", [lambda p: p, lambda p: np.sqrt(p) / (np.sqrt(p) + np.sqrt(1 - p))])
+def test_intervals_hold_neither_too_seldom_nor_always(frequency: Callable[[np.ndarray], np.ndarray]) -> None:
+    """200 samples of 50 rows at a truth of 0, and near 0: 92 to 99 %, within two standard errors of each."""
+    fine = (np.arange(20_000) + 0.5) / 20_000
+    mass = np.full(len(fine), 1 / len(fine))
+    law, rng, samples_drawn = Predictor(fine, mass, mass * frequency(fine)), np.random.default_rng(3), 200
+    names = ("monotone_cdl", "cutoff", "smcal", "atb", "stepcal")
+    covered = np.zeros(len(names))
+    truth = [getattr(tc, name)(law) for name in names]
+    for _ in range(samples_drawn):
+        p = rng.random(50)
+        found = uncertainties(Predictor.from_samples(rng.random(50) < frequency(p), p), names, draws=39, rng=rng)
+        covered += [one.lower <= known + 1e-9 and known <= one.upper for one, known in zip(found, truth, strict=True)]
+    least, most = (
+        share + side * 2 * sqrt(share * (1 - share) / samples_drawn) for share, side in ((0.92, -1), (0.99, 1))
+    )
+    assert (least <= covered / samples_drawn).all()
+    assert (covered / samples_drawn <= most).all()
 
 
 @pytest.mark.parametrize("statistic", ["ece", "monotone_cdl"])

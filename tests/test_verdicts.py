@@ -261,6 +261,22 @@ def test_p_values_of_groups_are_adjusted() -> None:
     assert group_p_values([off], 0, rng) == [None]
 
 
+def test_without_evidence_the_interval_goes_down_to_0() -> None:
+    """The p-value of the loss alone is below 5 % here, by chance; that of the combined test, which decides, is not."""
+    rng = np.random.default_rng(7)
+    p = rng.random(120)
+    y = rng.random(120) < p
+    (alone,) = tc.inference.uncertainties(Predictor.from_samples(y, p), ["monotone_cdl"], draws=40, rng=0)
+    assert alone.p_value <= 0.05
+    assert alone.lower > 0
+    audit = tc.audit(y, p)
+    assert audit.inference is not None
+    assert audit.inference.test.p_value > 0.5
+    assert audit.inference.of("monotone_cdl").lower == alone.lower
+    assert audit.loss.lower == audit.verdict.lower == 0 < audit.loss.estimate < (audit.loss.upper or 0.0)
+    assert not audit.check("loss.lower>0")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "population"),

@@ -123,7 +123,7 @@ def _group(
         base_rate=q.base_rate,
         mean_prediction=mean_prediction(q),
         measures=shown,
-        loss=decision_loss(q, measure, shown[measure], known, rng),
+        loss=decision_loss(q, measure, shown[measure], known, p_value, rng),
         worst_threshold=threshold_loss(law, measure, worst, None if losses is None else losses.largest),
         problem=None if problem is None else problem_loss(q, problem, None if losses is None else losses.regret),
         remedy=remedy_for(evidence(q), [p_value], problem, rng),

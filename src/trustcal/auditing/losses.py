@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from trustcal.auditing.numbers import DecisionLoss, ProblemLoss, ThresholdLoss, WorstCase, WorstRange
+from trustcal.auditing.numbers import SIGNIFICANT, DecisionLoss, ProblemLoss, ThresholdLoss, WorstCase, WorstRange
 from trustcal.decisions import DecisionProblem, threshold
 from trustcal.inference import Uncertainty, held_out
 from trustcal.inference.bootstrap import maximum_interval
@@ -133,9 +133,12 @@ def worst_range(q: Predictor) -> WorstRange | None:
 
 
 def decision_loss(
-    q: Predictor, measure: str, shown: float, known: Uncertainty | None, rng: np.random.Generator
+    q: Predictor, measure: str, shown: float, known: Uncertainty | None, p_value: float | None, rng: np.random.Generator
 ) -> DecisionLoss:
-    """The headline number, with what chance shows and the interval if these are known.  O(n)."""
+    """The headline number, with what chance shows and the interval if these are known.  O(n).
+
+    Without evidence against the predictions, by the p-value that decides the verdict, the interval goes down to 0.
+    """
     if known is None:
         return DecisionLoss(measure, shown, None, shown, None, None, None)
     single = measure == MONOTONE
@@ -144,7 +147,7 @@ def decision_loss(
         shown=shown,
         by_chance=known.floor,
         estimate=known.excess if single else shown,
-        lower=known.lower,
+        lower=known.lower if p_value is None or p_value <= SIGNIFICANT else 0.0,
         upper=max(known.upper, _unseen(q)),
         held_out=held_out(q, rng=rng) if single and splittable(q) else None,
     )

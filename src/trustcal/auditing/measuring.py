@@ -224,7 +224,7 @@ def audit(
         measures=shown,
         dtc_lower=float(distance.lower),
         inference=chance,
-        loss=decision_loss(q, measure, shown[measure], known, random),
+        loss=decision_loss(q, measure, shown[measure], known, p_values[0], random),
         worst=worst_case(law, measure),
         worst_threshold=one,
         worst_range=worst_range(q),

@@ -38,7 +38,8 @@ class DecisionLoss:
     estimate: float
     """The estimate for the population: `shown`, for monotone_cdl less `by_chance`."""
     lower: float | None
-    """The lower end of the interval for the population; None without inference."""
+    """The lower end of the interval for the population, 0 without evidence against the predictions; None without
+    inference."""
     upper: float | None
     """The upper end."""
     held_out: float | None

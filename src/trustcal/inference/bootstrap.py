@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 from statistics import NormalDist
 from typing import final
 
@@ -10,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.checking import checked_confidence, checked_count, checked_names, generator
+from trustcal.inference.floor import Floor, floor_of, rarely_exceeded
 from trustcal.inference.sampler import RowSampler
+from trustcal.inference.significance import TIE
 from trustcal.measures.pooling import sparse
 from trustcal.measures.table import MEASURES
 from trustcal.predictor import Predictor
@@ -48,23 +51,34 @@ def bootstrap_interval(
     cells: int | None = None,
     rng: np.random.Generator | int,
 ) -> ConfidenceInterval:
-    """An approximate confidence interval by the bootstrap, with the sampling floor subtracted below.
+    """An approximate confidence interval: tests turned into an interval below, the bootstrap above.
 
     Measures are never negative, and rows show more than there is: the more so, the less there is.  Rows drawn from rows
-    show more again, so the usual percentile interval always misses a calibrated truth, 0.  With T the measure of the
-    rows, T* that of as many rows drawn from them, T° that of calibrated outcomes (`sampling_floor`), and h(…) the
-    quantile at (1 + confidence)/2,
+    show more again, so the usual percentile interval always misses a calibrated truth, 0.  Let T be the measure of the
+    rows, T° that of calibrated outcomes (`sampling_floor`), where the truth is 0, and T* that of as many rows drawn
+    from the rows, where the truth is T.  With h the quantile at (1 + confidence)/2 and h° the one at `confidence`,
 
-        lower = T − max(h(T*) − T, h(T°)), at least 0,          upper = h(T*), at least T,
+        a truth of 0 shows less than h°(T°), a truth of T less than h(T*), and one of t ≤ T, between these two,
 
-    and `lower` is at most the quantile of T* at (1 − confidence)/2, which matters next to the largest possible value.
+        less than Q(t) = h°(T°) + (h(T*) − h°(T°))·t/T;
 
-    The monotone decision loss of continuous predictions is nearly normal, and rows overstate it by about the mean
-    floor, wherever the truth is.  With z the normal quantile at (1 + confidence)/2 its interval goes from T −
-    mean(T°) − z·sd(T*) to T + z·sd(T*), which is steadier with few draws than their quantiles.
+        lower = the t with Q(t) = T, or 0 if T ≤ h°(T°),          upper = h(T*), at least T.
 
-    theory.md argues, for many rows, that h(T*) is rather too high than too low above, and h(T°) below;
-    `benchmarks/coverage.py` measures the coverage.
+    So `lower` is positive only if the p-value of the measure (`calibration_tests`) is at most 1 − confidence: all of
+    the error is below where the truth is 0, as nothing can be missed above, and half of it where the truth is far from
+    0.  `lower` is at most the estimate T − mean(T°), and at most the quantile of T* at (1 − confidence)/2, which
+    matters next to the largest possible value.
+
+    The monotone decision loss of continuous predictions is nearly normal, rows overstate it by about the mean floor
+    wherever the truth is, and near 0 it varies with the square root of the truth.  With s = z·sd(T*), z the normal
+    quantile at (1 + confidence)/2, its Q(t) is t + h°(T°) + (mean(T°) + s − h°(T°))·√(t/T), and upper = T + s, which is
+    steadier with few draws than their quantiles.
+
+    U-calibration and two-action regret are 0 for many predictors that are not calibrated, so that no test tells whether
+    they are 0; for these lower = T − max(h(T*) − T, h(T°)).
+
+    theory.md argues, for many rows, that h(T*) is rather too high than too low above; `benchmarks/coverage.py` measures
+    the coverage.
 
     Parameters
     ----------
@@ -91,56 +105,74 @@ def bootstrap_interval(
     (statistic,) = checked_names("statistics", [statistic], MEASURES)
     draws, confidence = checked_count("draws", draws), checked_confidence(confidence)
     sampler, random = RowSampler.of(q, cells), generator(rng)
-    again = sampler.simulated(sampler.resampled, (statistic,), draws, random)
-    calibrated = sampler.simulated(sampler.calibrated_draw, (statistic,), draws, random)
+    again = sampler.simulated(sampler.resampled, (statistic,), draws, random)[:, 0]
+    calibrated = sampler.simulated(sampler.calibrated_draw, (statistic,), draws, random)[:, 0]
     (estimate,) = sampler.values(sampler.observed, (statistic,))
-    return interval_of(sampler, statistic, estimate, again, calibrated, confidence)
+    return interval_of(sampler, floor_of(sampler, statistic, calibrated), estimate, again, calibrated, confidence)
 
 
 def interval_of(
     sampler: RowSampler,
-    statistic: str,
+    floor: Floor,
     estimate: float,
     again: FloatArray,
     calibrated: FloatArray,
     confidence: float,
 ) -> ConfidenceInterval:
-    """The interval from what was drawn: rows again, and calibrated outcomes."""
-    pooling = sampler.pooling_effect(statistic)
+    """The interval from what was drawn: rows again, and calibrated outcomes, of which the floor was made."""
+    measure, pooling = MEASURES[floor.statistic], sampler.pooling_effect(floor.statistic)
     # Where values repeat, few rules compete, and rare events make the law of the loss skew.
-    ends = _monotone_interval if MEASURES[statistic].debiased and sparse(sampler.fine) else _interval
-    lower, upper = ends(estimate, again, calibrated, confidence)
+    normal = measure.debiased and sparse(sampler.fine)
+    if normal:
+        spread = NormalDist().inv_cdf((1 + confidence) / 2) * float(again.std())
+        high, upper = estimate + floor.mean + spread, estimate + spread
+    else:
+        high = _high(again, confidence)
+        upper = max(estimate, high)
+    if not measure.strict:
+        lower = estimate - max(high - estimate, _high(calibrated, confidence))
+    else:
+        lower = inverted(estimate, rarely_exceeded(calibrated, confidence), high, root=normal)
+    if not normal:
+        lower = min(lower, float(np.quantile(again, (1 - confidence) / 2, method="lower")))
     return ConfidenceInterval(
-        statistic,
+        floor.statistic,
         estimate,
-        max(0.0, lower - pooling),
+        max(0.0, min(lower, estimate - floor.mean) - pooling),
         min(1.0, upper + pooling),
         confidence,
-        sampler.occupied if MEASURES[statistic].conditional else None,
+        floor.cells,
         sampler.note,
     )
+
+
+def inverted(estimate: float, floor: float, high: float, *, root: bool) -> float:
+    """The truth t ≥ 0 with Q(t) = estimate, where Q(0) = floor and Q(estimate) = high; 0 if the estimate is not higher.
+
+    Between them Q is linear; with `root`, Q(t) − t is linear in √t.
+
+    >>> inverted(0.5, 0.25, 0.75, root=False), inverted(0.5, 0.5, 0.75, root=False)
+    (0.25, 0.0)
+    """
+    above = estimate - floor
+    if above <= TIE:
+        return 0.0
+    if high <= estimate:
+        return estimate
+    if not root:
+        return estimate * (above / (high - floor))
+    less = floor - (high - estimate)  # u = √(t/T) solves T·u² − less·u = above; of two formulas, the one that adds
+    both = abs(less) + sqrt(less**2 + 4 * estimate * above)
+    return estimate * float(both / (2 * estimate) if less > 0 else 2 * above / both) ** 2
 
 
 def maximum_interval(
     estimate: float, again: FloatArray, calibrated: FloatArray, confidence: float
 ) -> tuple[float, float]:
     """For what rows overstate by its floor, wherever the truth is: the loss of the best of a few rules."""
-    lower, upper = _monotone_interval(estimate, again, calibrated, confidence)
-    return lower, max(estimate, upper + float(again.mean()) - estimate)  # a loss of 0 varies less than its rules do
-
-
-def _monotone_interval(
-    estimate: float, again: FloatArray, calibrated: FloatArray, confidence: float
-) -> tuple[float, float]:
-    """For the loss of the best of very many rules: it is above that of the rule that is best in the population."""
     spread = NormalDist().inv_cdf((1 + confidence) / 2) * float(again.std())
-    return max(0.0, estimate - float(calibrated.mean()) - spread), estimate + spread
-
-
-def _interval(estimate: float, again: FloatArray, calibrated: FloatArray, confidence: float) -> tuple[float, float]:
-    high, floor = _high(again, confidence), _high(calibrated, confidence)
-    low = float(np.quantile(again, (1 - confidence) / 2, method="lower"))
-    return max(0.0, min(low, estimate - max(high - estimate, floor))), max(estimate, high)
+    upper = max(estimate, float(again.mean()) + spread)  # a loss of 0 varies less than its rules do
+    return max(0.0, estimate - float(calibrated.mean()) - spread), upper
 
 
 def _high(shown: FloatArray, confidence: float) -> float:

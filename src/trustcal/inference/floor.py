@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import final
 
 import numpy as np
@@ -84,19 +85,23 @@ def floor_of(sampler: RowSampler, statistic: str, shown: FloatArray) -> Floor:
     return Floor(
         statistic,
         mean,
-        _quantile_95(shown),
+        rarely_exceeded(shown, 0.95),
         len(shown),
         sampler.occupied if MEASURES[statistic].conditional else None,
         sampler.note,
     )
 
 
-def _quantile_95(shown: FloatArray) -> float:
-    """The ⌈0.95·(D + 1)⌉-th smallest of D draws, or the largest.
+def rarely_exceeded(shown: FloatArray, confidence: float) -> float:
+    """The ⌈c·(D + 1)⌉-th smallest of D draws, c the confidence, or the largest.
 
-    One more draw is equally likely to have any rank among the D + 1, so it is larger with probability at most 1/20.
+    One more draw is equally likely to have any rank among the D + 1, so it is larger with probability at most 1 − c; if
+    D is too small, at most 1/(D + 1).
+
+    >>> rarely_exceeded(np.arange(39.0), 0.95), rarely_exceeded(np.arange(9.0), 0.95)
+    (37.0, 8.0)
     """
-    rank = min(-(-19 * (len(shown) + 1) // 20), len(shown))
+    rank = min(ceil(confidence * (len(shown) + 1) * (1 - 1e-12)), len(shown))  # 0.95·20 is 19, however it is rounded
     return float(np.partition(shown, rank - 1)[rank - 1])
 
 

@@ -109,11 +109,9 @@ def uncertainties(
     if missing:
         measured |= zip(missing, sampler.values(q, missing), strict=True)
     observed = sampler.values(sampler.observed, names) if sampler.pooled else [measured[name] for name in names]
-    return tuple(
-        Uncertainty(
-            measured[name],
-            calibration_test_of(sampler, name, value, null),
-            interval_of(sampler, name, value, other, null, confidence),
-        )
-        for name, value, null, other in zip(names, observed, calibrated.T, again.T, strict=True)
-    )
+    found = []
+    for name, value, null, other in zip(names, observed, calibrated.T, again.T, strict=True):
+        test = calibration_test_of(sampler, name, value, null)
+        interval = interval_of(sampler, test.floor, value, other, null, confidence)
+        found.append(Uncertainty(measured[name], test, interval))
+    return tuple(found)

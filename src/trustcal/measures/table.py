@@ -39,6 +39,8 @@ class Measure:
     """Whether it conditions on single prediction values, so that it needs bins where these are rare."""
     debiased: bool = False
     """Whether rows overstate it by about its sampling floor wherever the truth is: the best of many rules."""
+    strict: bool = True
+    """Whether it is 0 for calibrated predictors only, so that a test of calibration tells whether it is 0."""
     rounding: str | None = None
     """The function of `trustcal.measures.rounding` that bounds the effect of moving predictions; None if none does."""
     kernels: tuple[str, ...] = ()
@@ -151,6 +153,7 @@ _ALL = (
         title="U-calibration error",
         question="What is the most that anyone would gain by acting on the base rate instead?",
         module="trustcal.measures.decision",
+        strict=False,
         audited=False,
         monitored=False,
     ),
@@ -160,6 +163,7 @@ _ALL = (
         title="Two-action regret",
         question="What is the most that anyone with two actions loses who sees only which one is recommended?",
         module="trustcal.measures.actions",
+        strict=False,
         audited=False,
         monitored=False,
         played=False,
