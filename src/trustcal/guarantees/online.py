@@ -82,7 +82,7 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     moved, variance = _discretisation(noise, checked_count("horizon", horizon), cells, end)
     fixed, shift = noise.proved_decision_displacement() + 2 * moved, noise.cdl_shift(checked_eps(eps))
     value = fixed + shift + sqrt(2 * variance)
-    local = fixed + min(_near(noise, eps, c, share, moved, variance, horizon) for c in _DRIFTS for share in _BEYOND)
+    local = fixed + _near(noise, eps, moved, variance, horizon)
     return Bound("CDL", min(value, local), f"Theorem {19 if value <= local else 46}, correcting Corollary 4.2", True)
 
 
@@ -138,16 +138,23 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     return Bound("CDL", value, "Corollary 4.2, false as stated", False)
 
 
-def _near(noise: Noise, eps: float, c: float, share: float, moved: float, variance: float, horizon: int) -> float:
+def _near(noise: Noise, eps: float, moved: float, variance: float, horizon: int) -> float:
     """What moving predictions by eps and chance cost in CDL, if cells farther than r from a threshold pay c·r for each
-    row (Theorem 46).  `share` of the noise may be beyond its reach."""
-    reach = noise.reach(share)
-    if noise.grid_size() is not None or reach >= 1:
-        return inf
-    r, cells = (reach + moved) / (1 - c), variance * horizon
-    drift = min(c * r, 0.7)
-    chance = 2 * sqrt((2 * r * cells + 2) / horizon) + 1.06 * variance / drift
-    return 2 * (1 + drift) * noise.proved_tv_slope() * eps + 2 * drift * share + chance
+    row (Theorem 46): the least over c, and over shares of the noise that may be beyond its reach."""
+    least = inf
+    if noise.grid_size() is not None:
+        return least
+    slope, cells = noise.proved_tv_slope(), variance * horizon
+    for share in _BEYOND:
+        reach = noise.reach(share)
+        if reach >= 1:
+            continue
+        for c in _DRIFTS:
+            r = (reach + moved) / (1 - c)
+            drift = min(c * r, 0.7)
+            chance = 2 * sqrt((2 * r * cells + 2) / horizon) + 1.06 * variance / drift
+            least = min(least, 2 * (1 + drift) * slope * eps + 2 * drift * share + chance)
+    return least
 
 
 def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> tuple[float, float]:
