@@ -6,7 +6,9 @@ before the output is drawn; otherwise the adversary may adapt.  eps bounds the d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf, sqrt
+from typing import Literal, Self, final
 
 from trustcal.cells import ENDS, End, announcing_error, cells_for
 from trustcal.checking import checked_cells, checked_choice, checked_count, checked_eps
@@ -79,11 +81,15 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     >>> print(online_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001, 10**6))
     CDL ≤ 0.0409316 (Theorem 46, correcting Corollary 4.2)
     """
-    moved, variance = _discretisation(noise, checked_count("horizon", horizon), cells, end)
-    fixed, shift = noise.proved_decision_displacement() + 2 * moved, noise.cdl_shift(checked_eps(eps))
-    value = fixed + shift + sqrt(2 * variance)
-    local = fixed + _near(noise, eps, moved, variance, horizon)
-    return Bound("CDL", min(value, local), f"Theorem {19 if value <= local else 46}, correcting Corollary 4.2", True)
+    return _CdlTerms.of(noise, eps).bound(noise, checked_count("horizon", horizon), cells, end)
+
+
+def online_bounds(target: Literal["ece", "cdl"], noise: Noise, eps: float, horizon: int, cells: range) -> list[Bound]:
+    """`online_ece` or `online_cdl` on several numbers of cells, announced by their middles."""
+    if target == "ece":
+        return [online_ece(noise, eps, horizon, cells=m, end="middle") for m in cells]
+    terms = _CdlTerms.of(noise, eps)
+    return [terms.bound(noise, horizon, m, "middle") for m in cells]
 
 
 def online_ece_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0) -> Bound:
@@ -138,23 +144,44 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     return Bound("CDL", value, "Corollary 4.2, false as stated", False)
 
 
-def _near(noise: Noise, eps: float, moved: float, variance: float, horizon: int) -> float:
-    """What moving predictions by eps and chance cost in CDL, if cells farther than r from a threshold pay c·r for each
-    row (Theorem 46): the least over c, and over shares of the noise that may be beyond its reach."""
-    least = inf
-    if noise.grid_size() is not None:
+@final
+@dataclass(frozen=True)
+class _CdlTerms:
+    """What `online_cdl` takes from a noise and eps, however many the rounds and the cells."""
+
+    displacement: float
+    shift: float
+    slope: float
+    eps: float
+    reaches: tuple[tuple[float, float], ...]
+    """Shares of the noise that may be beyond its reach, and the reach, where it is known to be less than 1."""
+
+    @classmethod
+    def of(cls, noise: Noise, eps: float) -> Self:
+        as_noise(noise)
+        shift, reaches = noise.cdl_shift(checked_eps(eps)), [(share, noise.reach(share)) for share in _BEYOND]
+        known = () if noise.grid_size() is not None else tuple(pair for pair in reaches if pair[1] < 1)
+        return cls(noise.proved_decision_displacement(), shift, noise.proved_tv_slope(), eps, known)
+
+    def bound(self, noise: Noise, horizon: int, cells: int | None, end: End) -> Bound:
+        moved, variance = _discretisation(noise, horizon, cells, end)
+        fixed = self.displacement + 2 * moved
+        value = fixed + self.shift + sqrt(2 * variance)
+        local = fixed + self._near(moved, variance, horizon)
+        source = f"Theorem {19 if value <= local else 46}, correcting Corollary 4.2"
+        return Bound("CDL", min(value, local), source, True)
+
+    def _near(self, moved: float, variance: float, horizon: int) -> float:
+        """What moving predictions by eps and chance cost, if cells farther than r from a threshold pay c·r for each row
+        (Theorem 46): the least over c, and over shares."""
+        least, cells = inf, variance * horizon
+        for share, reach in self.reaches:
+            for c in _DRIFTS:
+                r = (reach + moved) / (1 - c)
+                drift = min(c * r, 0.7)
+                chance = 2 * sqrt((2 * r * cells + 2) / horizon) + 1.06 * variance / drift
+                least = min(least, 2 * (1 + drift) * self.slope * self.eps + 2 * drift * share + chance)
         return least
-    slope, cells = noise.proved_tv_slope(), variance * horizon
-    for share in _BEYOND:
-        reach = noise.reach(share)
-        if reach >= 1:
-            continue
-        for c in _DRIFTS:
-            r = (reach + moved) / (1 - c)
-            drift = min(c * r, 0.7)
-            chance = 2 * sqrt((2 * r * cells + 2) / horizon) + 1.06 * variance / drift
-            least = min(least, 2 * (1 + drift) * slope * eps + 2 * drift * share + chance)
-    return least
 
 
 def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> tuple[float, float]:
