@@ -15,7 +15,7 @@ from trustcal.guarantees.batch import batch_cdl, batch_decision_loss, batch_ece
 from trustcal.guarantees.batch_paper import batch_cdl_paper, batch_decision_loss_paper, batch_ece_paper
 from trustcal.guarantees.bound import Bound
 from trustcal.guarantees.lower import lower_batch_decision_loss, lower_online_cdl, lower_online_ece
-from trustcal.guarantees.online import online_bounds, online_cdl, online_ece
+from trustcal.guarantees.online import best_online_cdl, online_cdl, online_ece
 from trustcal.noise import NOISES, Noise, Target, TruncatedLaplace
 from trustcal.noise.mechanism import TARGETS
 
@@ -167,13 +167,13 @@ def _for_distance(family: type[Noise], eps: float, target: Target, horizon: int 
 
 
 def _searched(noise: Noise, name: str, choice: Callable[[Noise], NoiseChoice]) -> list[NoiseChoice]:
-    """Choices at other parameters: at the best power of two times the given one, by golden sections of the logarithm
-    around that, and for a grid at the best integer.
+    """Choices at other parameters: the best power of two times the given one, the best step of a quarter of that beside
+    it, by golden sections of the logarithm between its neighbours, and for a grid at the best integer.
 
-    Between neighbours of the best power the bound falls and then rises with the parameter; farther away it need not:
-    where it exceeds 1 it may fall again towards infinity.  For random rounding it jumps up after every integer, where
-    the grid gets one more point, and falls until the next one.  At integers it is a/N + b·N + c·√(N + 1), which falls
-    and then rises, as N² times its slope grows with N.
+    Between neighbours the bound falls and then rises with the parameter; farther away it need not: Theorem 46 is the
+    least of several bounds, and a bound above 1 may fall again towards infinity.  For random rounding it jumps up after
+    every integer, where the grid gets one more point, and falls until the next one.  At integers it is a/N + b·N +
+    c·√(N + 1), which falls and then rises, as N² times its slope grows with N.
     """
     start = log(float(getattr(noise, name)))
 
@@ -183,8 +183,10 @@ def _searched(noise: Noise, name: str, choice: Callable[[Noise], NoiseChoice]) -
     def value(logarithm: float) -> float:
         return at(exp(logarithm)).guarantee.value
 
-    power = min((start + k * log(2) for k in range(-10, 11)), key=value)
-    tried = [exp(power), exp(_golden(value, power - log(2), power + log(2)))]
+    best, step = start, log(2)
+    for steps in (10, 3):
+        best, step = min((best + k * step for k in range(-steps, steps + 1)), key=value), step / 4
+    tried = [exp(best), exp(_golden(value, best - 4 * step, best + 4 * step))]
     if noise.grid_size() is not None:
         whole = range(1, min(ceil(exp(start + 10 * log(2))), int(noise.largest)) + 1)
         least = bisect_left(whole, True, key=lambda n: at(n).guarantee.value <= at(n + 1).guarantee.value)
@@ -193,11 +195,11 @@ def _searched(noise: Noise, name: str, choice: Callable[[Noise], NoiseChoice]) -
 
 
 def _golden(f: Callable[[float], float], low: float, high: float) -> float:
-    """The least of a function that falls and then rises, to 1e-8 of the interval."""
+    """The least of a function that falls and then rises, to 1e-7 of the interval."""
     ratio = (sqrt(5) - 1) / 2
     left, right = high - ratio * (high - low), low + ratio * (high - low)
     at_left, at_right = f(left), f(right)
-    for _ in range(40):
+    for _ in range(32):
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - ratio * (high - low)
@@ -210,14 +212,16 @@ def _golden(f: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _on_cells(noise: Noise, eps: float, target: Target, horizon: int) -> NoiseChoice:
-    """A noise on the best number of cells, announced by their middles; the best is near (cT)^(1/3)."""
-    bound = _online(target)
+    """A noise on the best number of cells, announced by their middles."""
+    bound, horizon = _online(target), checked_count("horizon", horizon)
     if noise.grid_size() is not None:
         return NoiseChoice(noise, bound(noise, eps, horizon), _LOWER[target](eps))
-    near = cells_for(checked_count("horizon", horizon) * (1 if target == "ece" else 2))
-    tried = range(max(1, near - 2), near + 2)
-    found = zip(online_bounds("ece" if target == "ece" else "cdl", noise, eps, horizon, tried), tried, strict=True)
-    guarantee, cells = min(found, key=lambda one: one[0].value)
+    if target == "cdl":
+        guarantee, cells = best_online_cdl(noise, eps, horizon)
+        return NoiseChoice(noise, guarantee, _LOWER[target](eps), cells, "middle")
+    near = cells_for(horizon)  # where 1/(2m) + √(m/T) is least
+    tried = [(bound(noise, eps, horizon, cells=m, end="middle"), m) for m in range(max(1, near - 2), near + 2)]
+    guarantee, cells = min(tried, key=lambda one: one[0].value)
     return NoiseChoice(noise, guarantee, _LOWER[target](eps), cells, "middle")
 
 
