@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from math import ceil, exp, log, sqrt
+from math import ceil, exp, inf, log, sqrt
 from typing import Final, final
 
 from trustcal.cells import End, cells_for
@@ -167,8 +167,8 @@ def _for_distance(family: type[Noise], eps: float, target: Target, horizon: int 
 
 
 def _searched(noise: Noise, name: str, choice: Callable[[Noise], NoiseChoice]) -> list[NoiseChoice]:
-    """Choices at other parameters: the best power of two times the given one, the best step of a quarter of that beside
-    it, by golden sections of the logarithm between its neighbours, and for a grid at the best integer.
+    """Choices at other parameters: from every power of two times the given one that is better than its neighbours, the
+    best quarter of a step beside it, golden sections of the logarithm around that, and for a grid the best integer.
 
     Between neighbours the bound falls and then rises with the parameter; farther away it need not: Theorem 46 is the
     least of several bounds, and a bound above 1 may fall again towards infinity.  For random rounding it jumps up after
@@ -183,10 +183,12 @@ def _searched(noise: Noise, name: str, choice: Callable[[Noise], NoiseChoice]) -
     def value(logarithm: float) -> float:
         return at(exp(logarithm)).guarantee.value
 
-    best, step = start, log(2)
-    for steps in (10, 3):
-        best, step = min((best + k * step for k in range(-steps, steps + 1)), key=value), step / 4
-    tried = [exp(best), exp(_golden(value, best - 4 * step, best + 4 * step))]
+    step, tried = log(2), []
+    powers = [(value(x), x) for x in (start + k * step for k in range(-10, 11))]
+    for before, power, after in zip([(inf, 0.0), *powers], powers, [*powers[1:], (inf, 0.0)], strict=False):
+        if before[0] >= power[0] <= after[0]:
+            best = min((power[1] + k * step / 4 for k in range(-3, 4)), key=value)
+            tried += [exp(best), exp(_golden(value, best - step / 4, best + step / 4))]
     if noise.grid_size() is not None:
         whole = range(1, min(ceil(exp(start + 10 * log(2))), int(noise.largest)) + 1)
         least = bisect_left(whole, True, key=lambda n: at(n).guarantee.value <= at(n + 1).guarantee.value)
