@@ -83,8 +83,9 @@ bench: .venv/installed-bench
 fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz
 
-# Where the statements of the paper and the exact measures are held against definitions and oracles.
-NIGHTLY := theorems relations guarantees online_exact worst envelope decisions measures_decision smoothing smoothed noise
+# Where the statements of the paper and of theory.md, and the exact measures, are held against definitions and oracles.
+NIGHTLY := theorems relations guarantees corrections minimax_cdl tightness online_exact worst envelope decisions \
+	bin_free decision_bounds atb_floor measures_decision smoothing smoothed noise
 nightly: export KILLS := 30
 nightly: test-slow
 	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly --override-ini=faulthandler_timeout=7200 $(NIGHTLY:%=tests/test_%.py)

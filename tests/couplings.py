@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from math import exp
 
 import numpy as np
@@ -75,15 +76,31 @@ def grid_law(p: FloatArray, mass: FloatArray, y: FloatArray) -> Predictor:
     return Predictor(p[kept], total[kept] / total.sum(), np.minimum(positive, total)[kept] / total.sum())
 
 
+SPREADS = st.sampled_from([1.0, 0.1, 0.01, 0.001])
+WEIGHTS = st.integers(1, 8)
+EITHER, LOGARITHMS = st.booleans(), st.floats(-6, 1)
+
+
+@cache
+def references_of(most: int) -> st.SearchStrategy[list[float]]:
+    return st.lists(probabilities, min_size=1, max_size=most, unique=True)
+
+
+@cache
+def parts_of(most: int) -> st.SearchStrategy[list[tuple[int, float]]]:
+    """Up to this many parts of the rows of one outcome: a weight, and how far they are from the reference."""
+    return st.lists(st.tuples(WEIGHTS, st.floats(-1, 1)), min_size=1, max_size=most)
+
+
 @st.composite
 def joints(draw: st.DrawFn, references: int = 4, parts_each: int = 3) -> Joint:
     """A calibrated reference b, and for each outcome of each b a few predictions q: near it, or anywhere."""
     rows: list[tuple[float, float, float, float]] = []
-    spread = draw(st.sampled_from([1.0, 0.1, 0.01, 0.001]))
-    for b in draw(st.lists(probabilities, min_size=1, max_size=references, unique=True)):
-        weight = draw(st.integers(1, 8))
+    spread = draw(SPREADS)
+    for b in draw(references_of(references)):
+        weight = draw(WEIGHTS)
         for y, share in ((0.0, 1 - b), (1.0, b)):
-            parts = draw(st.lists(st.tuples(st.integers(1, 8), st.floats(-1, 1)), min_size=1, max_size=parts_each))
+            parts = draw(parts_of(parts_each))
             whole = sum(part for part, _ in parts)
             rows += [(b, min(1.0, max(0.0, b + spread * d)), y, weight * share * part / whole) for part, d in parts]
     b_, q, y_, mass = (np.array(column) for column in zip(*rows, strict=True))
@@ -94,7 +111,7 @@ def joints(draw: st.DrawFn, references: int = 4, parts_each: int = 3) -> Joint:
 def noises(draw: st.DrawFn, eps: float, target: Target, families: list[type[Noise]] = FAMILIES) -> Noise:
     """Of any family, the best noise for the distance, or any."""
     family = draw(st.sampled_from(families))
-    if draw(st.booleans()):
+    if draw(EITHER):
         return family.for_distance(eps, target)
-    parameter = exp(draw(st.floats(-6, 1)))
+    parameter = exp(draw(LOGARITHMS))
     return family(1 / parameter if family is RandomRounding else parameter)  # type: ignore[call-arg]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate, pairwise
 from typing import Self
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from trustcal import Predictor
 
 ZERO, HALF, ONE = Fraction(0), Fraction(1, 2), Fraction(1)
+TWENTY_FOURTHS = [Fraction(i, 24) for i in range(25)]
 
 
 @dataclass(frozen=True)
@@ -158,12 +159,23 @@ class Law:
         return self.over_cuts(abs)
 
 
+@cache
+def places_of(most: int) -> st.SearchStrategy[list[int]]:
+    """One to this many multiples of 1/24."""
+    return st.lists(st.integers(0, 24), min_size=1, max_size=most, unique=True)
+
+
+@cache
+def weights_and_chances(n: int) -> st.SearchStrategy[list[tuple[int, Fraction]]]:
+    chance = st.one_of(st.sampled_from([ZERO, ONE]), st.sampled_from(TWENTY_FOURTHS))
+    return st.lists(st.tuples(st.sampled_from([1, 1, 2, 5, 100]), chance), min_size=n, max_size=n)
+
+
 @st.composite
 def laws(draw: st.DrawFn, max_values: int = 6) -> Law:
     """Laws on multiples of 1/24, 0 and 1 among them; some values pure, some calibrated, some light."""
-    p = draw(st.lists(st.integers(0, 24), min_size=1, max_size=max_values, unique=True))
-    chance = st.one_of(st.sampled_from([ZERO, ONE]), st.integers(0, 24).map(lambda i: Fraction(i, 24)))
-    return Law.of(*((Fraction(i, 24), draw(st.sampled_from([1, 1, 2, 5, 100])), draw(chance)) for i in p))
+    p = draw(places_of(max_values))
+    return Law.of(*((TWENTY_FOURTHS[i], *row) for i, row in zip(p, draw(weights_and_chances(len(p))), strict=True)))
 
 
 def rain(h: Fraction) -> Law:

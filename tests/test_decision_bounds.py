@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import trustcal as tc
@@ -78,10 +78,22 @@ def test_bounds_hold_the_estimate_between_them(q: Predictor, confidence: float) 
 
 
 @given(bounded_problems(), rows())
+@example(DecisionProblem([(1e-15, 0.0), (1e-15, 5e-324)]), Predictor.from_samples([0], [0.0]))  # stakes of 5e-324
 def test_action_regret_bounds_hold_the_estimate_between_them(d: DecisionProblem, q: Predictor) -> None:
     bound = action_regret_bounds(d, q)
     assert bound.lower <= bound.estimate + 1e-12
     assert bound.estimate <= bound.upper + 1e-12
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-30, 2.0**-1000, 2.0**60])
+@pytest.mark.parametrize("least", [0.0, 1.0, -3.0])
+def test_action_regret_bounds_do_not_depend_on_units(unit: float, least: float) -> None:
+    """What is paid whatever one does counts for nothing, and what is paid in other units counts in these."""
+    payoffs = np.array([[3.0, 0.0], [2.0, 2.0], [0.0, 3.0]])
+    q = Predictor.from_samples([1] * 40 + [0] * 60, [0.1] * 50 + [0.9] * 50)
+    plain = action_regret_bounds(DecisionProblem(payoffs), q)
+    other = action_regret_bounds(DecisionProblem((payoffs + least) * unit), q)
+    assert (other.lower, other.upper) == pytest.approx((plain.lower * unit, plain.upper * unit), rel=1e-14, abs=0)
 
 
 @given(rows())

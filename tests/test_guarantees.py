@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import trustcal as tc
@@ -571,6 +571,17 @@ def test_best_noise_for_few_rounds(target: Target, eps: float, horizon: int, val
     assert choice.guarantee.proved
 
 
+@pytest.mark.parametrize("target", ["ece", "cdl"])
+@pytest.mark.parametrize("eps", [1e-9, 1e-6, 1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("horizon", [1, 2, 10, 89, 1000, 12_292_627])
+def test_the_best_grid_is_the_best_of_all(target: Target, eps: float, horizon: int) -> None:
+    """Random rounding to up to 2,000 cells, one by one; the best number is about the cube root of the horizon."""
+    upper: Any = {"ece": guarantees.online_ece, "cdl": guarantees.online_cdl}[target]
+    found = next(one for one in guarantees.choices(eps, target, horizon) if isinstance(one.noise, RandomRounding))
+    best = min(upper(RandomRounding(n), eps, horizon).value for n in range(1, 2001))
+    assert found.guarantee.value <= best
+
+
 @examples(40)
 @given(
     target=st.sampled_from(["ece", "cdl"]),
@@ -579,6 +590,9 @@ def test_best_noise_for_few_rounds(target: Target, eps: float, horizon: int, val
     scale=st.floats(0.01, 100.0),
     cells=st.integers(1, 2000),
 )
+@example(target="cdl", eps=1e-9, horizon=4_092_988, scale=8.0, cells=205)  # more than (2T)^(1/3) cells
+@example(target="cdl", eps=0.33203125, horizon=664, scale=0.3125, cells=8)  # the lower of two dips is the narrower
+@example(target="cdl", eps=0.3125, horizon=1, scale=0.25, cells=1)  # the bound falls, rises and falls with the scale
 def test_no_other_parameter_or_number_of_cells_promises_less(
     target: Target, eps: float, horizon: int, scale: float, cells: int
 ) -> None:

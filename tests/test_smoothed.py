@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from math import sqrt
+from math import erf, sqrt
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
+from tests.noise_oracles import ece_after
+from tests.oracles import rounding
 from tests.reference import REFERENCE, law
-from tests.strategies import calibrated_predictors, predictors
+from tests.strategies import calibrated_predictors, costly, predictors
 from trustcal import DecisionProblem, cdl_witness, dtc, smcal, smece, ucal
 from trustcal.kernels.decay import absolute_area
 from trustcal.measures.decision import cdl, ece
@@ -276,6 +280,84 @@ def test_uniform_noise_as_narrow_as_it_likes_loses_no_mass(width: float) -> None
         assert ece(alone) == pytest.approx(abs(p - 0.9), abs=width)
 
 
+NARROW = [1e-3, 1e-6, 1e-10, 1e-14, 1e-16, 1e-17, 1e-18, 1e-30, 1e-100]
+FLOAT = 2.0**-53
+"""Between 1/2 and the next float."""
+
+
+@pytest.mark.parametrize("scale", NARROW)
+@pytest.mark.parametrize("kind", [ClampedGaussian, TruncatedGaussian])
+def test_gaussian_noise_as_narrow_as_it_likes_loses_no_mass(kind: Callable[[float], Noise], scale: float) -> None:
+    """Alone, a value far from its posterior keeps its bias on average, but for those at 0 and 1, which are moved.
+
+    CDL: with its thresholds moved by 8.5 scales, the worst decision maker loses less by twice that, and all but 2e-17
+    of the outputs are on the same side of them as the predictions were.
+    """
+    q = Predictor([0.2, 0.5, 0.7], [0.3, 0.4, 0.3], [0.2, 0.0, 0.1])
+    assert ece(smooth(q, kind(scale))) == pytest.approx(0.45, rel=1e-15)
+    assert cdl(smooth(q, kind(scale))) == pytest.approx(0.6, abs=17 * scale + 1e-14)
+    assert ece(smooth(CORNERS, kind(scale))) == pytest.approx(0.55, abs=scale + 1e-15)
+    for p in (0.0, 1.0):
+        alone = smooth(Predictor([p], [1.0], [0.9]), kind(scale))
+        assert ece(alone) == pytest.approx(abs(p - 0.9), abs=scale + 1e-15)
+        assert cdl(alone) == pytest.approx(cdl(Predictor([p], [1.0], [0.9])), abs=17 * scale + 1e-14)
+    calibrated = smooth(Predictor([0.25, 0.5], [0.5, 0.5], [0.125, 0.25]), kind(scale))
+    assert ece(calibrated) == pytest.approx(sqrt(2 / np.pi) * scale, rel=1e-14)
+
+
+@pytest.mark.parametrize("scale", [*NARROW, 3e-16, 1e-15, 0.1])
+@pytest.mark.parametrize("kind", [ClampedGaussian, TruncatedGaussian])
+def test_two_neighbouring_floats_after_gaussian_noise(kind: Callable[[float], Noise], scale: float) -> None:
+    """Ones at 1/2, zeros at the next float: ECE is half the total variation between the two, and what noise adds."""
+    q = Predictor([0.5, 0.5 + FLOAT], [0.5, 0.5], [0.5, 0.0])
+    found, apart = ece(smooth(q, kind(scale))), erf(FLOAT / (2 * sqrt(2) * scale)) / 2
+    assert apart - rounding(4) <= found <= apart + scale + FLOAT + rounding(4)
+    if scale <= 1e-16:
+        assert found == pytest.approx(apart, rel=1e-13)
+
+
+exponents = st.floats(-100, 1) | st.floats(-19, -12) | st.sampled_from([-100.0, -18.0, -16.0])
+
+
+@given(q=predictors(), kind=st.sampled_from([ClampedGaussian, TruncatedGaussian]), exponent=exponents)
+@example(q=Predictor([0.23], [1.0], [0.0]), kind=ClampedGaussian, exponent=-18)
+def test_gaussian_noise_of_any_scale_moves_ece_as_little_as_predictions(
+    q: Predictor, kind: Callable[[float], Noise], exponent: float
+) -> None:
+    """E|M − p_hat| is within E|M − p| of |p − p_hat|; values may share outputs, which lowers ECE, if they are near."""
+    noise = kind(max(10.0**exponent, 1e-100))
+    scale: float = noise.scale  # type: ignore[attr-defined]
+    found, moved = ece(smooth(q, noise)), float(noise.mean_displacement(q.p) @ q.mass)
+    assert 0 <= found <= ece(q) + moved + 1e-14
+    assert found >= abs(float(q.bias.sum())) - moved - 1e-14
+    if len(q) == 1 or np.diff(q.p).min() > 18 * scale:
+        assert found >= ece(q) - moved - 1e-14
+
+
+@st.composite
+def neighbours(draw: st.DrawFn) -> tuple[Predictor, float]:
+    """Values a few floats apart, and a scale that is some floats wide, or anything."""
+    start = draw(st.sampled_from([0.0, 1e-17, 0.1, 0.5, 0.75, 1 - 2.0**-50]))
+    steps = sorted(draw(st.sets(st.integers(0, 8), min_size=1, max_size=4)))
+    p = np.minimum(start + np.array(steps) * max(float(np.spacing(start)), 1e-19), 1.0)
+    p = np.unique(p)
+    mass = np.array([draw(st.integers(1, 4)) for _ in p], dtype=float)
+    positive = np.array([draw(st.integers(0, 4)) for _ in p]) / 4
+    scale = 10.0 ** draw(st.floats(-100, 1)) if draw(st.booleans()) else 10.0 ** draw(st.floats(-20, -13))
+    return Predictor(p, mass / mass.sum(), mass / mass.sum() * positive), max(scale, 1e-100)
+
+
+@costly(40)
+@given(neighbours(), st.sampled_from([ClampedGaussian, TruncatedGaussian]))
+def test_gaussian_ece_of_neighbouring_floats_in_many_digits(
+    case: tuple[Predictor, float], kind: type[ClampedGaussian] | type[TruncatedGaussian]
+) -> None:
+    q, scale = case
+    noise = kind(scale)
+    # Roots are found to 1e-10 of a step, 1/8: the areas are off by its square; 1e-14 is for roundings.
+    assert ece(smooth(q, noise)) == pytest.approx(ece_after(noise, q), rel=1e-12, abs=1e-14)
+
+
 def test_a_law_next_to_a_point_warns_of_nothing() -> None:
     assert 0 <= cdl(smooth(Predictor([0.92], [1.0], [0.82]), ClampedGaussian(0.02))) <= 1
 
@@ -318,15 +400,32 @@ def test_coarse_nodes_are_as_good_as_fine_ones(rows: list[tuple[float, bool, flo
     mass = np.array([mass for _, _, mass in rows])
     weights = np.stack([mass, mass * [y for _, y, _ in rows]]) / mass.sum()
     coarse = ClampedGaussian(scale).density_after(p, weights)
+    fine = np.arange(p[0] - 12 * scale, p[-1] + 12 * scale, scale / 8)
     with pytest.MonkeyPatch.context() as patch:
-        fine = np.arange(p[0] - 12 * scale, p[-1] + 12 * scale, scale / 8)
         patch.setattr(bells, "_nodes", lambda *_: np.concatenate([[0.0], fine, [1.0]]))
         whole = ClampedGaussian(scale).density_after(p, weights)
     mu = np.concatenate([np.linspace(0, 1, 21), p, p + scale, [1e-9, 1e-6, 1e-3, 1 - 1e-3, 1 - 1e-6, 1 - 1e-9]])
     # A place near 1/2 is rounded by up to 2^-54, and a density of this scale changes there by that part of the scale.
-    rounding = 2.0**-53 / scale
-    np.testing.assert_allclose(coarse.regret(mu), whole.regret(mu), rtol=0, atol=3e-13 + rounding)
-    assert coarse.absolute_bias() == pytest.approx(whole.absolute_bias(), abs=1e-12 + rounding)
+    rounded = 2.0**-53 / scale
+    np.testing.assert_allclose(coarse.regret(mu), whole.regret(mu), rtol=0, atol=3e-13 + rounded)
+    assert coarse.absolute_bias() == pytest.approx(bias_on_a_grid(fine, p, weights, scale), abs=1e-12 + rounded)
+
+
+def bias_on_a_grid(x: FloatArray, p: FloatArray, weights: FloatArray, scale: float) -> float:
+    """∫ |p·W − V| of bells, cut wherever its sign changes between points of a fine grid."""
+    mass, positive = weights
+
+    def bias(t: float) -> float:
+        return float((t * mass - positive) @ np.exp(-(((t - p) / scale) ** 2) / 2))
+
+    def integral(t: FloatArray) -> FloatArray:
+        z = (t[:, None] - p) / scale
+        return np.asarray(ndtr(z) @ (p * mass - positive) - np.exp(-z * z / 2) @ mass * scale / sqrt(2 * np.pi))
+
+    signs = np.sign([bias(t) for t in x])
+    pairs = zip(x[:-1][signs[:-1] * signs[1:] < 0], x[1:][signs[:-1] * signs[1:] < 0], strict=True)
+    roots = [brentq(bias, left, right, xtol=1e-10 * scale) for left, right in pairs]
+    return float(np.abs(np.diff(integral(np.sort(np.append(x, roots))))).sum())
 
 
 @pytest.mark.parametrize("kind", [ClampedLaplace, TruncatedLaplace, ClampedGaussian, TruncatedGaussian])

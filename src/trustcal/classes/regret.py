@@ -14,7 +14,7 @@ from trustcal.decisions import OutcomeProblem
 from trustcal.decisions.responses import gains
 from trustcal.inference import ConfidenceBound
 from trustcal.inference.bootstrap import maximum_interval
-from trustcal.inference.decision_bounds import swap_bounds
+from trustcal.inference.decision_bounds import relative, swap_bounds
 from trustcal.inference.deviations import ONE_FUNCTION, WEIGHTED
 from trustcal.kernels.blocks import blocks
 
@@ -145,7 +145,7 @@ def class_regret_bounds(problem: OutcomeProblem, q: ClassPredictor, confidence: 
     method = ONE_FUNCTION if alike else WEIGHTED
     if stakes == 0:
         return ConfidenceBound("action_regret", 0.0, 0.0, 0.0, confidence, method, True)
-    lower, upper = swap_bounds(problem.tables(matched).seen, problem.payoff / stakes, rows, error, alike)
+    lower, upper = swap_bounds(problem.tables(matched).seen, relative(problem.payoff, stakes), rows, error, alike)
     ends = max(0.0, min(stakes * lower, estimate)), stakes * upper
     return ConfidenceBound("action_regret", estimate, *ends, confidence, method, alike)
 

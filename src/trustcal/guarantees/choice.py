@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from math import exp, log
+from math import ceil, exp, inf, log, sqrt
 from typing import Final, final
 
 from trustcal.cells import End, cells_for
@@ -14,7 +15,7 @@ from trustcal.guarantees.batch import batch_cdl, batch_decision_loss, batch_ece
 from trustcal.guarantees.batch_paper import batch_cdl_paper, batch_decision_loss_paper, batch_ece_paper
 from trustcal.guarantees.bound import Bound
 from trustcal.guarantees.lower import lower_batch_decision_loss, lower_online_cdl, lower_online_ece
-from trustcal.guarantees.online import online_cdl, online_ece
+from trustcal.guarantees.online import best_online_cdl, online_cdl, online_ece
 from trustcal.noise import NOISES, Noise, Target, TruncatedLaplace
 from trustcal.noise.mechanism import TARGETS
 
@@ -166,38 +167,63 @@ def _for_distance(family: type[Noise], eps: float, target: Target, horizon: int 
 
 
 def _searched(noise: Noise, name: str, choice: Callable[[Noise], NoiseChoice]) -> list[NoiseChoice]:
-    """Choices at other parameters: by golden sections of the logarithm, and for a grid at the integers beside that.
+    """Choices at other parameters: from every power of two times the given one that is better than its neighbours, the
+    best quarter of a step beside it, golden sections of the logarithm around that, and for a grid the best integer.
 
-    The bound falls and then rises with the parameter.  For random rounding it also jumps up after every integer, where
-    the grid gets one more point, and falls until the next one; so the best is an integer, or that of `for_distance`.
+    Between neighbours the bound falls and then rises with the parameter; farther away it need not: Theorem 46 is the
+    least of several bounds, and a bound above 1 may fall again towards infinity.  For random rounding it jumps up after
+    every integer, where the grid gets one more point, and falls until the next one.  At integers it is a/N + b·N +
+    c·√(N + 1), which falls and then rises, as N² times its slope grows with N.
     """
-    start = float(getattr(noise, name))
+    start = log(float(getattr(noise, name)))
 
-    def at(value: float) -> NoiseChoice:
-        return choice(replace(noise, **{name: min(max(value, 1e-100), noise.largest)}))
+    def at(parameter: float) -> NoiseChoice:
+        return choice(replace(noise, **{name: min(max(parameter, 1e-100), noise.largest)}))
 
-    low, high = log(start / 1024), log(start * 1024)
-    for _ in range(45):
-        left, right = low + 0.382 * (high - low), low + 0.618 * (high - low)
-        if at(exp(left)).guarantee.value <= at(exp(right)).guarantee.value:
-            high = right
-        else:
-            low = left
-    best = exp((low + high) / 2)
-    tried = [best]
+    def value(logarithm: float) -> float:
+        return at(exp(logarithm)).guarantee.value
+
+    step, tried = log(2), []
+    powers = [(value(x), x) for x in (start + k * step for k in range(-10, 11))]
+    for before, power, after in zip([(inf, 0.0), *powers], powers, [*powers[1:], (inf, 0.0)], strict=False):
+        if before[0] >= power[0] <= after[0]:
+            best = min((power[1] + k * step / 4 for k in range(-3, 4)), key=value)
+            tried += [exp(best), exp(_golden(value, best - step / 4, best + step / 4))]
     if noise.grid_size() is not None:
-        tried += [float(whole) for whole in range(max(1, int(best) - 3), int(best) + 5)]
-    return [at(value) for value in tried]
+        whole = range(1, min(ceil(exp(start + 10 * log(2))), int(noise.largest)) + 1)
+        least = bisect_left(whole, True, key=lambda n: at(n).guarantee.value <= at(n + 1).guarantee.value)
+        tried.append(whole[min(least, len(whole) - 1)])
+    return [at(parameter) for parameter in tried]
+
+
+def _golden(f: Callable[[float], float], low: float, high: float) -> float:
+    """The least of a function that falls and then rises, to 1e-7 of the interval."""
+    ratio = (sqrt(5) - 1) / 2
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = f(left), f(right)
+    for _ in range(32):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = f(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = f(right)
+    return (low + high) / 2
 
 
 def _on_cells(noise: Noise, eps: float, target: Target, horizon: int) -> NoiseChoice:
-    """A noise on the best number of cells, announced by their middles; the best is near (cT)^(1/3)."""
-    bound = _online(target)
+    """A noise on the best number of cells, announced by their middles."""
+    bound, horizon = _online(target), checked_count("horizon", horizon)
     if noise.grid_size() is not None:
         return NoiseChoice(noise, bound(noise, eps, horizon), _LOWER[target](eps))
-    near = cells_for(checked_count("horizon", horizon) * (1 if target == "ece" else 2))
-    found = [(bound(noise, eps, horizon, cells=m, end="middle"), m) for m in range(max(1, near - 2), near + 2)]
-    guarantee, cells = min(found, key=lambda one: one[0].value)
+    if target == "cdl":
+        guarantee, cells = best_online_cdl(noise, eps, horizon)
+        return NoiseChoice(noise, guarantee, _LOWER[target](eps), cells, "middle")
+    near = cells_for(horizon)  # where 1/(2m) + √(m/T) is least
+    tried = [(bound(noise, eps, horizon, cells=m, end="middle"), m) for m in range(max(1, near - 2), near + 2)]
+    guarantee, cells = min(tried, key=lambda one: one[0].value)
     return NoiseChoice(noise, guarantee, _LOWER[target](eps), cells, "middle")
 
 

@@ -6,7 +6,12 @@ before the output is drawn; otherwise the adversary may adapt.  eps bounds the d
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf, sqrt
+from typing import Self, final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from trustcal.cells import ENDS, End, announcing_error, cells_for
 from trustcal.checking import checked_cells, checked_choice, checked_count, checked_eps
@@ -14,6 +19,8 @@ from trustcal.guarantees.batch_paper import total_variation_paper
 from trustcal.guarantees.bound import Bound
 from trustcal.noise import Noise
 from trustcal.noise.mechanism import as_noise
+
+FloatArray = NDArray[np.float64]
 
 _DRIFTS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)
 _BEYOND = (0.0, 1e-4, 1e-3, 1e-2, 0.05)
@@ -79,11 +86,17 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     >>> print(online_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001, 10**6))
     CDL ≤ 0.0409316 (Theorem 46, correcting Corollary 4.2)
     """
-    moved, variance = _discretisation(noise, checked_count("horizon", horizon), cells, end)
-    fixed, shift = noise.proved_decision_displacement() + 2 * moved, noise.cdl_shift(checked_eps(eps))
-    value = fixed + shift + sqrt(2 * variance)
-    local = fixed + min(_near(noise, eps, c, share, moved, variance, horizon) for c in _DRIFTS for share in _BEYOND)
-    return Bound("CDL", min(value, local), f"Theorem {19 if value <= local else 46}, correcting Corollary 4.2", True)
+    return _CdlTerms.of(noise, eps).bound(noise, checked_count("horizon", horizon), cells, end)
+
+
+def best_online_cdl(noise: Noise, eps: float, horizon: int) -> tuple[Bound, int]:
+    """The least `online_cdl` over numbers of cells, announced by their middles, and that number.
+
+    Near (2T)^(1/3) by Theorem 19, and more by Theorem 46, where chance costs less.
+    """
+    terms = _CdlTerms.of(noise, eps)
+    cells = terms.best_cells(horizon, cells_for(2 * horizon))
+    return terms.bound(noise, horizon, cells, "middle"), cells
 
 
 def online_ece_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0) -> Bound:
@@ -138,16 +151,57 @@ def online_cdl_paper(noise: Noise, eps: float, horizon: int, delta: float = 0.0)
     return Bound("CDL", value, "Corollary 4.2, false as stated", False)
 
 
-def _near(noise: Noise, eps: float, c: float, share: float, moved: float, variance: float, horizon: int) -> float:
-    """What moving predictions by eps and chance cost in CDL, if cells farther than r from a threshold pay c·r for each
-    row (Theorem 46).  `share` of the noise may be beyond its reach."""
-    reach = noise.reach(share)
-    if noise.grid_size() is not None or reach >= 1:
-        return inf
-    r, cells = (reach + moved) / (1 - c), variance * horizon
-    drift = min(c * r, 0.7)
-    chance = 2 * sqrt((2 * r * cells + 2) / horizon) + 1.06 * variance / drift
-    return 2 * (1 + drift) * noise.proved_tv_slope() * eps + 2 * drift * share + chance
+@final
+@dataclass(frozen=True)
+class _CdlTerms:
+    """What `online_cdl` takes from a noise and eps, however many the rounds and the cells."""
+
+    displacement: float
+    shift: float
+    slope: float
+    eps: float
+    reaches: tuple[tuple[float, float], ...]
+    """Shares of the noise that may be beyond its reach, and the reach, where it is known to be less than 1."""
+
+    @classmethod
+    def of(cls, noise: Noise, eps: float) -> Self:
+        as_noise(noise)
+        shift, reaches = noise.cdl_shift(checked_eps(eps)), [(share, noise.reach(share)) for share in _BEYOND]
+        known = () if noise.grid_size() is not None else tuple(pair for pair in reaches if pair[1] < 1)
+        return cls(noise.proved_decision_displacement(), shift, noise.proved_tv_slope(), eps, known)
+
+    def bound(self, noise: Noise, horizon: int, cells: int | None, end: End) -> Bound:
+        moved, variance = _discretisation(noise, horizon, cells, end)
+        plain, local = (float(value) for value in self._values(np.asarray(moved), np.asarray(variance), horizon))
+        source = f"Theorem {19 if plain <= local else 46}, correcting Corollary 4.2"
+        return Bound("CDL", min(plain, local), source, True)
+
+    def best_cells(self, horizon: int, near: int) -> int:
+        """From an eighth to eight times a number, at steps of a fifth, then between neighbours of the best."""
+        tried = np.unique(np.maximum(1, np.rint(near * 2.0 ** (np.arange(-12, 13) / 4))))
+        while True:
+            error = announcing_error(1, "middle") / tried
+            best = int(np.argmin(np.minimum(*self._values(error, tried / horizon, horizon))))
+            low, high = tried[max(0, best - 1)], tried[min(best + 1, len(tried) - 1)]
+            finer = np.unique(np.rint(np.linspace(low, high, 33)))
+            if np.isin(finer, tried).all():
+                return int(tried[best])
+            tried = finer
+
+    def _values(self, moved: FloatArray, variance: FloatArray, horizon: int) -> tuple[FloatArray, FloatArray]:
+        """By Theorem 19, and by Theorem 46, where cells farther than r from a threshold pay c·r for each row: the least
+        over c, and over shares."""
+        fixed = self.displacement + 2 * moved
+        plain = fixed + self.shift + np.sqrt(2 * variance)
+        if not self.reaches:
+            return plain, np.full_like(plain, inf)
+        share, reach = (np.reshape(column, (-1, 1) + (1,) * moved.ndim) for column in zip(*self.reaches, strict=True))
+        c = np.reshape(_DRIFTS, (-1,) + (1,) * moved.ndim)
+        r = (reach + moved) / (1 - c)
+        drift = np.minimum(c * r, 0.7)
+        chance = 2 * np.sqrt((2 * r * (variance * horizon) + 2) / horizon) + 1.06 * variance / drift
+        local = 2 * (1 + drift) * self.slope * self.eps + 2 * drift * share + chance
+        return plain, fixed + local.min(axis=(0, 1))
 
 
 def _discretisation(noise: Noise, horizon: int, cells: int | None, end: End) -> tuple[float, float]:

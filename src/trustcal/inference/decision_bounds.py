@@ -191,7 +191,7 @@ def action_regret_bounds(problem: DecisionProblem, q: Predictor, confidence: flo
     joint: FloatArray = np.stack(
         [np.bincount(taken, x, count).astype(float) for x in (q.mass - q.positive, q.positive)], axis=1
     )
-    lower, upper = swap_bounds(joint, problem.payoff[problem.responses] / stakes, rows, error, alike)
+    lower, upper = swap_bounds(joint, relative(problem.payoff[problem.responses], stakes), rows, error, alike)
     return ConfidenceBound(
         "action_regret",
         estimate,
@@ -201,6 +201,16 @@ def action_regret_bounds(problem: DecisionProblem, q: Predictor, confidence: flo
         ONE_FUNCTION if alike else WEIGHTED,
         alike,
     )
+
+
+def relative(payoff: FloatArray, stakes: float) -> FloatArray:
+    """Payoffs above the least for each outcome, in units of the stakes: at most 1, however small the stakes are.
+
+    >>> relative(np.array([[1e-15, 0.0], [1e-15, 5e-324]]), 5e-324)
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    return np.asarray((payoff - payoff.min(axis=0)) / stakes)
 
 
 def swap_bounds(joint: FloatArray, payoff: FloatArray, rows: float, error: float, alike: bool) -> tuple[float, float]:

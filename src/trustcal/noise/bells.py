@@ -8,14 +8,16 @@ good as 12, with the weights for which those polynomials have the same sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from math import ceil
+from collections.abc import Callable
+from math import ceil, pi, sqrt
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from trustcal.kernels.series import positive_areas
-from trustcal.noise.density import Density, FloatArray, IndexArray, ratio, running_sums
+from trustcal.noise.bias import absolute_bias
+from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
+from trustcal.noise.nearby import mixed, sign_changes
 from trustcal.rows import run_starts
 
 if TYPE_CHECKING:
@@ -24,11 +26,7 @@ if TYPE_CHECKING:
 _NODES = 12
 _DEGREE = 10
 _MOST_CELLS = 1 << 20
-_REACH = 9.0
-"""In scales; beyond, a bell has 1e-19 of its mass and less than 3e-18 of its peak."""
-_FEW = 16
-"""With fewer values than this within reach, on average, pairs of a place and a value are cheaper than blocks."""
-_MOST_PAIRS = 1 << 20
+_ROOT_2PI = sqrt(2 * pi)
 
 
 @final
@@ -44,7 +42,7 @@ class Bells(Density):
         self.peaks = self.weights * noise.density(self.places, self.places)
         self.nodes = _nodes(p, self.scale)
         at_nodes = self._densities(self.nodes)
-        turns = _sign_changes(self._turning, self.nodes, self._turning(self.nodes, at_nodes))
+        turns = sign_changes(self._turning, self.nodes, self._turning(self.nodes, at_nodes))
         self.edges, kept = np.unique(np.concatenate([self.nodes, turns]), return_index=True)
         self.mass = np.maximum(np.diff(self._cdf(self.edges), axis=1), 0.0)
         at_edges = np.concatenate([at_nodes, self._densities(turns)], axis=1)[:, kept]
@@ -60,35 +58,8 @@ class Bells(Density):
         far: float,
         weights: FloatArray | None = None,
     ) -> FloatArray:
-        """Σ over values of mass·f(x, value) and of positive·f(x, value), f being `far` for x ≫ value.
-
-        Pair by pair where few values are within reach of each x, else in blocks.
-        """
-        weights = self.weights if weights is None else weights
-        before = np.zeros((2, len(self.places) + 1)) if far == 0 else far * running_sums(weights)
-        near, stop = np.searchsorted(self.places, x + self.scale * np.array([[-_REACH], [_REACH]]))
-        mixed = np.asarray(before[:, near])
-        pairs = np.cumsum(stop - near)
-        if len(x) and pairs[-1] < _FEW * len(x):
-            cuts = np.searchsorted(pairs, np.arange(0, pairs[-1], _MOST_PAIRS), side="right")
-            for run in map(slice, cuts, np.append(cuts[1:], len(x))):
-                count = (stop - near)[run]
-                which = np.repeat(np.arange(len(count)), count)
-                value = np.arange(len(which)) + np.repeat(near[run] - (np.cumsum(count) - count), count)
-                found = f(x[run][which], self.places[value])
-                for total, weight in zip(mixed[:, run], weights[:, value], strict=True):
-                    total += np.bincount(which, weight * found, minlength=len(count))
-            return mixed
-        order = np.argsort(x)
-        for block in _blocks(x[order], 16 * self.scale):
-            some = order[block]
-            first, last = near[some[0]], stop[some[-1]]
-            here = np.repeat(before[:, first, None], len(some), axis=1)
-            for start in range(first, last, 1024):
-                places = slice(start, min(start + 1024, last))
-                here += weights[:, places] @ f(x[some], self.places[places, None])
-            mixed[:, some] = here
-        return mixed
+        """Σ over values of mass·f(x, value) and of positive·f(x, value), f being `far` for x ≫ value."""
+        return mixed(f, self.places, self.weights if weights is None else weights, x, self.scale, far)
 
     def _densities(self, x: FloatArray) -> FloatArray:
         """W and V."""
@@ -119,33 +90,10 @@ class Bells(Density):
         (w, v), (w_slope, v_slope) = self._densities(x) if densities is None else densities, self._slopes(x)
         return np.asarray(v_slope * w - v * w_slope)
 
-    def _bias(self, x: FloatArray) -> FloatArray:
-        """p·W − V."""
-        w, v = self._densities(x)
-        return np.asarray(x * w - v)
-
-    def _bias_slope(self, x: FloatArray) -> FloatArray:
-        (w, _), (w_slope, v_slope) = self._densities(x), self._slopes(x)
-        return np.asarray(w + x * w_slope - v_slope)
-
     def absolute_bias(self) -> float:
-        """By the roots of the bias on the nodes, and those of pairs that hide between two nodes."""
-        x, bias, slope = self.nodes, self._bias(self.nodes), self._bias_slope(self.nodes)
-        sign = np.sign(bias)
-        # Two roots between neighbours: the bias turns towards zero and back.
-        dips = (sign[:-1] == sign[1:]) & (sign[:-1] * slope[:-1] < 0) & (sign[1:] * slope[1:] > 0)
-        turns = _root(self._bias_slope, x[:-1][dips], x[1:][dips])
-        x = np.union1d(x, turns)
-        roots = _sign_changes(self._bias, x, self._bias(x))
-        cuts = np.concatenate([[0.0], roots, [1.0]])
-        # ∫ p·f = q·F − σ²·f for each value, where f is its density and F its distribution function
-        moment = self._mixed(self._below, cuts, 1.0, self.weights * self.places)[0]
-        # Only differences of f count; for large scales they are small, and those of f − f(q) lose no digits.
-        shape = np.expm1 if self.scale > 1 else np.exp
-        moment -= self._mixed(
-            lambda t, q: shape(-(((t - q) / self.scale) ** 2) / 2), cuts, 0.0, self.scale**2 * self.peaks
-        )[0]
-        return float(np.abs(np.diff(moment - self._cdf(cuts)[1])).sum())
+        """By roots of the bias, in places counted from the values."""
+        inside = self.noise.density(self.places, self.places) * self.scale * _ROOT_2PI
+        return absolute_bias(self.places, self.weights, inside, self.scale)
 
     def above(self, mu: FloatArray) -> FloatArray:
         """By the distribution functions."""
@@ -214,15 +162,6 @@ def _nodes(p: FloatArray, scale: float) -> FloatArray:
     return np.asarray(nodes[kept])
 
 
-def _blocks(x: FloatArray, length: float) -> Iterator[slice]:
-    """Sorted points in blocks: 32 each, or up to 512 that lie within a length of each other."""
-    first = 0
-    while first < len(x):
-        stop = min(max(first + 32, int(np.searchsorted(x, x[first] + length))), first + 512, len(x))
-        yield slice(first, stop)
-        first = stop
-
-
 def _steepness(p: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
     """At least 2W + |W'| in each cell of half a scale: bells are at most those at the distance of the nearer ends.
 
@@ -266,34 +205,3 @@ def condensed(p: FloatArray, weights: FloatArray, scale: float) -> tuple[FloatAr
         condensed_weights += moments[..., None] * np.cos(k * angle) * ((1 if k == 0 else 2) / _NODES)
         before, chebyshev = chebyshev, 2 * t * chebyshev - before  # T_(−1) = T_1 = t
     return places.ravel(), condensed_weights.reshape(2, -1)
-
-
-def _sign_changes(f: Callable[[FloatArray], FloatArray], x: FloatArray, values: FloatArray) -> FloatArray:
-    """The roots of f between points of different sign; a zero on the grid lies between its neighbours."""
-    x, values = x[values != 0], values[values != 0]
-    change = (values[:-1] < 0) != (values[1:] < 0)
-    return _root(f, x[:-1][change], x[1:][change])
-
-
-def _root(f: Callable[[FloatArray], FloatArray], left: FloatArray, right: FloatArray) -> FloatArray:
-    """A root of f in each interval, by false position (Illinois), to 1e-10 of its length: the areas on either side feel
-    the square of the error only."""
-    found, at = left.copy(), np.arange(len(left))
-    low, high, width, x = left, right, right - left, left
-    at_low, at_high = f(low), f(high)
-    rising = at_low < at_high
-    for _ in range(60):
-        if len(at) == 0:
-            break
-        with np.errstate(divide="ignore", invalid="ignore"):
-            new = low + (high - low) * (at_low / (at_low - at_high))
-        new = np.where((new > low) & (new < high), new, (low + high) / 2)
-        found[at] = new
-        rest = np.abs(new - x) > 1e-10 * width
-        at, low, high, width, x = at[rest], low[rest], high[rest], width[rest], new[rest]
-        at_low, at_high, rising = at_low[rest], at_high[rest], rising[rest]
-        value = f(x)
-        before = (value < 0) == rising
-        at_low, at_high = np.where(before, value, at_low / 2), np.where(before, at_high / 2, value)
-        low, high = np.where(before, x, low), np.where(before, high, x)
-    return found

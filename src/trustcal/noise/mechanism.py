@@ -30,7 +30,7 @@ Target = Literal["ece", "cdl", "decision_loss"]
 TARGETS: Final = get_args(Target)
 
 _BLOCK = 16384
-"""Values drawn at a time: the temporaries stay in cache."""
+"""Values drawn, or pairs of a value and an edge, at a time: the temporaries stay in cache."""
 
 
 @final
@@ -236,8 +236,9 @@ def masses_by_cdf(noise: Noise, p: FloatArray, weights: FloatArray, edges: Float
     """The masses between edges, by differences of the distribution function, which is 0 or 1 beyond `reach`."""
     below = np.zeros((2, len(edges)))
     below[:, -1] = weights.sum(axis=1)
-    for low in range(1, len(edges) - 1, 32):
-        inner = edges[low : min(low + 32, len(edges) - 1)]
+    step = max(32, _BLOCK // max(1, len(p)))  # few values take many edges at a time
+    for low in range(1, len(edges) - 1, step):
+        inner = edges[low : min(low + step, len(edges) - 1)]
         near, far = np.searchsorted(p, inner[0] - reach), np.searchsorted(p, inner[-1] + reach, side="right")
         here = below[:, low : low + len(inner)]
         here += weights[:, :near].sum(axis=1)[:, None]
