@@ -2,7 +2,7 @@
 
     python -m benchmarks.certificates                    # or: --rows 200 2000 --samples 50 --population wiggle
 
-As `Recalibrated` does, a remedy is learned from three quarters of the rows and certified on the others, with payoffs.
+A remedy is learned from three quarters of the rows and certified on the others, with payoffs: that of `Recalibrated`.
 Then it is applied to the population itself, and its decision loss and action regret are compared with the bounds.  Each
 bound must hold in at least 95 % of the samples.
 """

@@ -1,12 +1,12 @@
-"""How often do bounds and intervals hold?  Nine populations with known answers, and one with weights and clusters.
+"""How often do bounds and intervals hold?  Ten populations with known answers, and others with weights and clusters.
 
     python -m benchmarks.coverage                    # or: --rows 50 500 5000 --samples 200 --draws 39 --population rain
 
 Proved bounds (`monotone_cdl_upper_bound` and so on) must hold in at least 95 % of the samples; `--intervals` leaves
 them out.  Intervals should hold in 92 to 99 %.  Predictions are continuous in the first five populations (uniform, or
-U²/10 in "rare") and repeat in the others; only there ECE and CDL have intervals.  "weighted" is the grid with ten times
-the weight at two of its five values, "mixed" the grid with weights 1 to 4 at random, and in "clusters" each forecast
-has ten rows.
+U²/10 in "rare") and repeat in the others; only there ECE and CDL have intervals.  In "one off" one of 41 values is off.
+"weighted" is the grid with ten times the weight at two of its five values, "mixed" the grid with weights 1 to 4 at
+random, and in "clusters" each forecast has ten rows.
 """
 
 from __future__ import annotations
@@ -138,6 +138,14 @@ def mixed(rng: np.random.Generator, p: FloatArray) -> FloatArray:
     return rng.integers(1, 5, len(p)).astype(float)
 
 
+def one_off() -> tuple[list[float], list[float], list[float]]:
+    """41 values, of which one with a tenth of the rows comes true 30 % more often than it says."""
+    p = np.linspace(0.05, 0.95, 41)
+    mass, frequency = np.full(41, 0.9 / 40), p.copy()
+    mass[20], frequency[20] = 0.1, p[20] + 0.3
+    return p.tolist(), mass.tolist(), frequency.tolist()
+
+
 GRID: Final = ([0.1, 0.3, 0.5, 0.7, 0.9], [0.2] * 5, [0.05, 0.35, 0.5, 0.6, 0.95])
 POPULATIONS: Final = {
     "calibrated": continuous(same, same),
@@ -149,6 +157,7 @@ POPULATIONS: Final = {
     "biased coin": repeated([0.5], [1.0], [0.6]),
     "rain": repeated([0.4999, 0.5001], [0.5, 0.5], [1.0, 0.0], rising=False),
     "grid": repeated(*GRID),
+    "one off": repeated(*one_off(), rising=False),
     "weighted": repeated(*GRID, weight=heavy),
     "mixed": repeated(*GRID, weight=mixed),
     "clusters": repeated(*GRID, cluster=10),

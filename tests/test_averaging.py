@@ -14,9 +14,10 @@ from scipy.special import expit, logit
 from tests.strategies import probabilities, samples
 from tests.tampering import resealed
 from trustcal.decisions import DecisionProblem
+from trustcal.noise import UniformNoise
 from trustcal.predictor import Predictor
 from trustcal.reading import evidence
-from trustcal.remedies import from_json, recalibration
+from trustcal.remedies import from_json, noise_remedy, recalibration
 from trustcal.remedies.averaging import averaged, mean_of
 from trustcal.remedies.folds import split_laws
 from trustcal.remedies.mean_maps import MeanMap
@@ -115,3 +116,7 @@ def test_it_is_saved_with_the_same_bits_and_damage_is_refused() -> None:
         state["map"]["weights"] = weights
         with pytest.raises(ValueError, match=r"weight|damaged"):
             from_json(resealed(state))
+    state = json.loads(remedy.to_json())
+    state["map"]["parts"][0] = json.loads(noise_remedy(UniformNoise(0.1), seed=1).to_json())["map"]
+    with pytest.raises(ValueError, match="must not average noise"):
+        from_json(resealed(state))

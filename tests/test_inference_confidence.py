@@ -284,10 +284,10 @@ def test_bootstrap_covers_the_truth_near_and_far_from_calibration() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("frequency", [lambda p: p, lambda p: np.sqrt(p) / (np.sqrt(p) + np.sqrt(1 - p))])
 def test_intervals_hold_neither_too_seldom_nor_always(frequency: Callable[[np.ndarray], np.ndarray]) -> None:
-    """200 samples of 50 rows at a truth of 0, and near 0: 92 to 99 %, within two standard errors of each."""
+    """800 samples of 50 rows at a truth of 0, and near 0: 92 to 99 %, within two standard errors of each."""
     fine = (np.arange(20_000) + 0.5) / 20_000
     mass = np.full(len(fine), 1 / len(fine))
-    law, rng, samples_drawn = Predictor(fine, mass, mass * frequency(fine)), np.random.default_rng(3), 200
+    law, rng, samples_drawn = Predictor(fine, mass, mass * frequency(fine)), np.random.default_rng(3), 800
     names = ("monotone_cdl", "cutoff", "smcal", "atb", "stepcal")
     covered = np.zeros(len(names))
     truth = [getattr(tc, name)(law) for name in names]
@@ -298,8 +298,33 @@ def test_intervals_hold_neither_too_seldom_nor_always(frequency: Callable[[np.nd
     least, most = (
         share + side * 2 * sqrt(share * (1 - share) / samples_drawn) for share, side in ((0.92, -1), (0.99, 1))
     )
+    assert most < 1
     assert (least <= covered / samples_drawn).all()
     assert (covered / samples_drawn <= most).all()
+
+
+@pytest.mark.slow
+def test_intervals_hold_where_one_value_of_many_is_off() -> None:
+    """Values without bias add to what rows show, but rows drawn again hardly show it: chance must be subtracted."""
+    values = np.linspace(0.05, 0.95, 41)
+    mass, frequency = np.full(41, 0.9 / 40), values.copy()
+    mass[20], frequency[20] = 0.1, values[20] + 0.3
+    law, rng = Predictor(values, mass, mass * frequency), np.random.default_rng(5)
+    names, missed = ("ece", "cdl", "monotone_cdl", "cutoff"), np.zeros(4)
+    truth = [getattr(tc, name)(law) for name in names]
+    for _ in range(100):
+        at = rng.choice(41, 2000, p=mass)
+        q = Predictor.from_samples(rng.random(2000) < frequency[at], values[at])
+        found = uncertainties(q, names, draws=39, rng=rng)
+        missed += [one.lower > known for one, known in zip(found, truth, strict=True)]
+    assert (missed <= 9).all()  # at 2.5 % ten or more have a probability of 0.03 %
+
+
+def test_too_few_draws_exclude_nothing() -> None:
+    """Of 9 draws no p-value is below 1/10."""
+    (found,) = uncertainties(rows(50, 45, 0.5), ["ece"], draws=9, rng=0)
+    assert found.p_value == 0.1
+    assert found.lower == 0
 
 
 @pytest.mark.parametrize("statistic", ["ece", "monotone_cdl"])

@@ -316,6 +316,20 @@ def test_two_neighbouring_floats_after_gaussian_noise(kind: Callable[[float], No
         assert found == pytest.approx(apart, rel=1e-13)
 
 
+@pytest.mark.parametrize("scale", [1e4, 1e6, 1e8, 1e10, 1e12, 1e15, 1e20])
+@pytest.mark.parametrize(
+    "q",
+    [
+        Predictor([0.5, 0.6, 0.9], [0.4, 0.4, 0.2], [0.4, 0.0, 0.1]),
+        Predictor([0.0, 0.5, 1.0], [0.3, 0.4, 0.3], [0.2, 0.1, 0.2]),
+        Predictor([0.7], [1.0], [0.5]),
+    ],
+)
+def test_very_wide_gaussian_noise_is_uniform(q: Predictor, scale: float) -> None:
+    """Half of the outcomes are 1, so ECE is ∫|x − 1/2|dx = 1/4; the density is within 1/scale² of 1."""
+    assert ece(smooth(q, TruncatedGaussian(scale))) == pytest.approx(0.25, abs=1 / scale**2 + 1e-14)
+
+
 exponents = st.floats(-100, 1) | st.floats(-19, -12) | st.sampled_from([-100.0, -18.0, -16.0])
 
 

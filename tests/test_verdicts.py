@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import trustcal as tc
 from tests.strategies import predictors
+from trustcal.auditing import Gate
 from trustcal.auditing.chance import group_p_values, settled_test
 from trustcal.auditing.losses import loss_measure, losses_at, problem_regret, threshold_loss, worst_threshold
 from trustcal.cli import main
@@ -275,6 +276,22 @@ def test_without_evidence_the_interval_goes_down_to_0() -> None:
     assert audit.inference.of("monotone_cdl").lower == alone.lower
     assert audit.loss.lower == audit.verdict.lower == 0 < audit.loss.estimate < (audit.loss.upper or 0.0)
     assert not audit.check("loss.lower>0")
+
+
+def test_the_gate_has_the_lower_end_that_is_shown_where_values_repeat() -> None:
+    """By CDL alone 0 would be excluded here, by chance; the combined test finds no evidence."""
+    found = None
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        p = rng.choice([0.2, 0.4, 0.6, 0.8], 200)
+        audit = tc.audit(rng.random(200) < p, p)
+        assert audit.inference is not None
+        assert audit.loss.measure == "cdl"
+        assert Gate.parse("loss.lower>0").value(audit) == audit.loss.lower
+        if audit.loss.lower == 0 < audit.inference.of("cdl").lower:
+            found = seed
+            break
+    assert found is not None
 
 
 @pytest.mark.slow

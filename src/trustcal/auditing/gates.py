@@ -134,8 +134,8 @@ class Gate:
         proved = known.monotone_cdl
         if measure == "monotone_cdl" and proved is not None and self.part in ("lower", "upper"):
             return proved.lower if self.part == "lower" else proved.upper
-        if self.name == "loss" and self.part == "lower":
-            return audit.loss.lower or 0.0
+        if self.name == "loss" and self.part == "lower" and audit.loss.lower is not None:
+            return audit.loss.lower
         part: float = getattr(known.of(measure), self.part)
         return part
 

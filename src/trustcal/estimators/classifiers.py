@@ -29,12 +29,13 @@ from trustcal.remedies.noising import value_after
 class Recalibrated(ActingClassifier):
     """A classifier whose probabilities are recalibrated by what works on held-out rows.
 
-    `fit` predicts each row by the estimator fitted to the other folds.  The recalibrators that beat none on these
-    predictions, by payoff or Brier score, are averaged with weights exp(−n·B/2) for a Brier score B on n rows held out
-    (`remedy_`).  Models of different folds are differently wrong, so that remedy is fitted again to each fold, and new
-    rows get the mean over the folds.  Where nothing helps the estimator is fitted to all rows.  So it is for more than
-    two classes, with the remedy that `remedies.choose` recommends.  The same row gets the same answer, alone or in a
-    batch.
+    `fit` predicts each row by the estimator fitted to the other folds.  The recalibrators that help these predictions
+    are averaged with weights exp(−n·B/2) for a Brier score B on n rows held out (`remedy_`).  One helps if it beats
+    none by payoff, or clearly by Brier score and is not clearly worse by payoff; without payoffs, if it beats none by
+    Brier score and does not raise the decision loss.  Models of different folds are differently wrong, so the remedy is
+    fitted again to each fold, and new rows get the mean over the folds.  Where nothing helps, the estimator is fitted
+    to all rows.  With more than two classes it is too, and the remedy is the one that `remedies.choose` recommends.
+    The same row gets the same answer, alone or in a batch.
 
     Parameters
     ----------

@@ -172,8 +172,8 @@ def _searched(noise: Noise, name: str, choice: Callable[[Noise], NoiseChoice]) -
 
     Between neighbours the bound falls and then rises with the parameter; farther away it need not: Theorem 46 is the
     least of several bounds, and a bound above 1 may fall again towards infinity.  For random rounding it jumps up after
-    every integer, where the grid gets one more point, and falls until the next one.  At integers it is a/N + b·N +
-    c·√(N + 1), which falls and then rises, as N² times its slope grows with N.
+    every integer, where the grid gets one more point; between two it is least at the parameter of `for_distance`, or at
+    an end.  At integers it is a/N + b·N + c·√(N + 1), which falls and then rises, as N² times its slope grows with N.
     """
     start = log(float(getattr(noise, name)))
 

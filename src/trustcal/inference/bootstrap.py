@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.checking import checked_confidence, checked_count, checked_names, generator
-from trustcal.inference.floor import Floor, floor_of, rarely_exceeded
+from trustcal.inference.floor import Floor, floor_of, rank, rarely_exceeded
 from trustcal.inference.sampler import RowSampler
 from trustcal.inference.significance import TIE
 from trustcal.measures.pooling import sparse
@@ -56,18 +56,15 @@ def bootstrap_interval(
     Measures are never negative, and rows show more than there is: the more so, the less there is.  Rows drawn from rows
     show more again, so the usual percentile interval always misses a calibrated truth, 0.  Let T be the measure of the
     rows, T° that of calibrated outcomes (`sampling_floor`), where the truth is 0, and T* that of as many rows drawn
-    from the rows, where the truth is T.  With h the quantile at (1 + confidence)/2 and h° the one at `confidence`,
+    from the rows.  Let h be the quantile at (1 + confidence)/2 and h° the one at `confidence`, and Q(t) what rows
+    rarely exceed if the truth is t.  `lower` is the t with Q(t) = T, or 0 if T ≤ Q(0):
 
-        a truth of 0 shows less than h°(T°), a truth of T less than h(T*), and one of t ≤ T, between these two,
+        Q(0) = h°(T°),    Q(T) = max(h(T*), T + h°(T°)),    Q(t) linear between;          upper = h(T*), at least T.
 
-        less than Q(t) = h°(T°) + (h(T*) − h°(T°))·t/T;
-
-        lower = the t with Q(t) = T, or 0 if T ≤ h°(T°),          upper = h(T*), at least T.
-
-    So `lower` is positive only if the p-value of the measure (`calibration_tests`) is at most 1 − confidence: all of
-    the error is below where the truth is 0, as nothing can be missed above, and half of it where the truth is far from
-    0.  `lower` is at most the estimate T − mean(T°), and at most the quantile of T* at (1 − confidence)/2, which
-    matters next to the largest possible value.
+    So `lower` is positive only if the p-value of the measure (`calibration_tests`) is at most 1 − confidence; with
+    fewer than confidence/(1 − confidence) draws no p-value is, and it is 0.  Where the truth is 0 all of the error is
+    below, as nothing can be missed above.  `lower` is at most the estimate T − mean(T°), and at most the quantile of T*
+    at (1 − confidence)/2, which matters next to the largest possible value.
 
     The monotone decision loss of continuous predictions is nearly normal, rows overstate it by about the mean floor
     wherever the truth is, and near 0 it varies with the square root of the truth.  With s = z·sd(T*), z the normal
@@ -77,8 +74,8 @@ def bootstrap_interval(
     U-calibration and two-action regret are 0 for many predictors that are not calibrated, so that no test tells whether
     they are 0; for these lower = T − max(h(T*) − T, h(T°)).
 
-    theory.md argues, for many rows, that h(T*) is rather too high than too low above; `benchmarks/coverage.py` measures
-    the coverage.
+    theory.md argues, for many rows, that both ends are rather too wide than too narrow; `benchmarks/coverage.py`
+    measures the coverage.
 
     Parameters
     ----------
@@ -131,8 +128,12 @@ def interval_of(
         upper = max(estimate, high)
     if not measure.strict:
         lower = estimate - max(high - estimate, _high(calibrated, confidence))
+    elif rank(len(calibrated), confidence) > len(calibrated):
+        lower = 0.0
     else:
-        lower = inverted(estimate, rarely_exceeded(calibrated, confidence), high, root=normal)
+        limit = rarely_exceeded(calibrated, confidence)
+        # Rows drawn again show too little of what chance adds where values without bias are many.
+        lower = inverted(estimate, limit, high if normal else max(high, estimate + limit), root=normal)
     if not normal:
         lower = min(lower, float(np.quantile(again, (1 - confidence) / 2, method="lower")))
     return ConfidenceInterval(

@@ -101,8 +101,17 @@ def rarely_exceeded(shown: FloatArray, confidence: float) -> float:
     >>> rarely_exceeded(np.arange(39.0), 0.95), rarely_exceeded(np.arange(9.0), 0.95)
     (37.0, 8.0)
     """
-    rank = min(ceil(confidence * (len(shown) + 1) * (1 - 1e-12)), len(shown))  # 0.95·20 is 19, however it is rounded
-    return float(np.partition(shown, rank - 1)[rank - 1])
+    place = min(rank(len(shown), confidence), len(shown)) - 1
+    return float(np.partition(shown, place)[place])
+
+
+def rank(draws: int, confidence: float) -> int:
+    """⌈c·(D + 1)⌉, which exceeds D if D draws are too few for this confidence.
+
+    >>> rank(39, 0.95), rank(19, 0.95), rank(18, 0.95)
+    (38, 19, 19)
+    """
+    return ceil(confidence * (draws + 1) * (1 - 1e-12))  # 0.95·20 is 19, however it is rounded
 
 
 def ece_floor(sampler: RowSampler) -> float:

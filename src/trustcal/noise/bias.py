@@ -56,7 +56,7 @@ def _crowded(p: FloatArray, rows: FloatArray, ends: FloatArray, scale: float) ->
     group = np.cumsum(np.bincount(first, minlength=len(p))) - 1
     along = (p - p[first][group]) / scale
     length = along[np.append(first[1:], len(p)) - 1]
-    start = np.cumsum(np.ceil(length) + _APART) - np.ceil(length)
+    start = np.cumsum(np.ceil(length) + _APART) - np.ceil(length) - _APART  # the first at 0, where numbers are finest
     at = start[group] + along
     low, high = np.clip(ends, -_REACH, _REACH) + at
     low = np.maximum(low, at[0] + ends[0, 0])  # to the last bit the same for all values

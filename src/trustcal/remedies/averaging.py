@@ -1,4 +1,4 @@
-"""Which recalibrators to average, and with which weights, for who has asked to recalibrate."""
+"""Which recalibrators to average, and with which weights, for callers who asked to recalibrate."""
 
 from __future__ import annotations
 

@@ -226,9 +226,9 @@ def recalibration(
     folds: int = 5,
     rng: np.random.Generator | int = 0,
 ) -> Method:
-    """The method for who has asked to recalibrate: the mean of those that beat none on held-out rows.
+    """The method for callers who asked to recalibrate: the mean of those that beat none on held-out rows.
 
-    Noise is not tried, and rows are split three to six times: an average needs no more.
+    Noise is not tried, and rows are split at most six times, once if they are many: an average needs no more.
 
     Parameters
     ----------

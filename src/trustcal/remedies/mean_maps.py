@@ -7,7 +7,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from trustcal.remedies.maps import FloatArray, Map, Points, described_map, finite_numbers, revived_map
+from trustcal.remedies.maps import FloatArray, Map, NoiseMap, Points, described_map, finite_numbers, revived_map
 
 
 @final
@@ -41,4 +41,6 @@ class MeanMap(Map):
         parts = tuple(map(revived_map, given["parts"]))
         if len(parts) != len(weights):
             raise ValueError(f"MeanMap must have a weight for each of its {len(parts)} maps, not {len(weights)}.")
+        if any(isinstance(part, NoiseMap) for part in parts):
+            raise ValueError("MeanMap must not average noise, which depends on the row.")
         return cls(parts, weights)
