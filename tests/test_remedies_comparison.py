@@ -32,7 +32,7 @@ from trustcal.remedies import Comparison, MethodResult, choose
 from trustcal.remedies.averaging import averaged
 from trustcal.remedies.folds import SingleRows, merged, split_in_order, split_laws, split_rows
 from trustcal.remedies.methods import METHODS
-from trustcal.remedies.trials import Difference, Trial, ranked, tried
+from trustcal.remedies.trials import Difference, ranked, tried
 from trustcal.report.terminal.comparison import comparison_page
 from trustcal.report.terminal.console import plain_text
 from trustcal.smoothing import smooth
@@ -167,11 +167,6 @@ def test_log_losses_are_paired_and_finite() -> None:
     assert none.log_loss_against(none) == Difference(0.0, 0.0)
 
 
-def smoother(one: Trial, other: Trial) -> Difference:
-    """What tells methods apart where their loss cannot."""
-    return one.log_loss_against(other) if one.problem is None else one.against(other, None)
-
-
 @pytest.mark.parametrize("problem", [None, TREAT])
 def test_the_rule(problem: DecisionProblem | None) -> None:
     """What is recommended, from paired differences alone."""
@@ -193,9 +188,10 @@ def test_the_rule(problem: DecisionProblem | None) -> None:
             for trial, good in zip(trials, found.eligible, strict=True)
             if good and trial.against(found.best, problem).mean <= 2 * trial.against(found.best, problem).error
         ]
-        least = min(near, key=lambda trial: smoother(trial, none).mean)
-        most = 0.6 if problem is None else 1.0
-        level = [trial for trial in near if smoother(trial, least).mean <= most * smoother(trial, least).error]
+        least = min(near, key=lambda trial: trial.log_loss_against(none).mean)
+        level = [
+            trial for trial in near if trial.log_loss_against(least).mean <= 0.6 * trial.log_loss_against(least).error
+        ]
         assert found.recommended is level[0]
 
 

@@ -124,9 +124,8 @@ def choose(
 
     Rows are split at random into folds with equal numbers of each outcome, or by time.  Each method is fitted to all
     folds but one (by time: to all rows before) and applied to that one.  Methods within two standard errors of the
-    best loss are told apart by the log loss, where the simplest within 0.6 standard errors is recommended (with
-    payoffs by the Brier score, within one), and none unless it beats doing nothing.  After noise the exact distribution
-    is measured, not a draw.
+    best loss are told apart by the log loss, where the simplest within 0.6 standard errors is recommended, and none
+    unless it beats doing nothing.  After noise the exact distribution is measured, not a draw.
 
     Parameters
     ----------

@@ -2,9 +2,8 @@
 
 A method is fitted to the rows that are not held out and applied to those that are.  The loss of a row is what the
 user's payoffs earn less with it, or its Brier score.  Two methods are compared row by row, so that what is common to
-them does not count as uncertainty.  Where that loss cannot tell methods apart, a smoother one can.  For payoffs, which
-jump at thresholds, this is the Brier score, their mean over all thresholds.  For the Brier score it is the log loss: of
-two maps, the likelihood ratio is the most powerful evidence for the one that is nearer to the truth.
+them does not count as uncertainty.  Where that loss cannot tell methods apart, their log loss can: of two maps, the
+likelihood ratio is the most powerful evidence for the one that is nearer to the truth.
 """
 
 from __future__ import annotations
@@ -39,11 +38,9 @@ CLEAR = 2.0
 """A difference of so many standard errors is not chance."""
 _SOME = 1.0
 """With payoffs, a method must beat none by so many standard errors."""
-_SAME_SCORE = 1.0
-"""Brier scores that differ by at most so many standard errors count as equal: the usual rule."""
-_SAME_LOG_LOSS = 0.6
-"""And log losses: with 1 the choice is timid on real data (benchmarks/remedies.py), and with less than 1/2 it follows
-chance."""
+_LEVEL = 0.6
+"""Log losses that differ by at most so many standard errors count as equal.  With the usual 1 the choice is timid on
+real data (benchmarks/remedies.py), and with less than 1/2 it follows chance."""
 _MOST_AGREE = 0.8
 """The share of splits that must agree on what to recommend."""
 
@@ -95,10 +92,6 @@ class Trial:
     def log_loss_against(self, other: Trial) -> Difference:
         """The log loss minus that of another method; 0 and 1 count as a quarter of a row, so that it is finite."""
         return self._paired(other, _log_gap)
-
-    def smoother_against(self, other: Trial) -> Difference:
-        """What tells methods apart where the loss cannot: with payoffs the Brier score, otherwise the log loss."""
-        return self.log_loss_against(other) if self.problem is None else self.against(other, None)
 
     def _paired(self, other: Trial, lost: Callable[[FloatArray, FloatArray, float], Losses]) -> Difference:
         """The mean of what each row loses more than by another method, given both predictions and the rows."""
@@ -174,9 +167,8 @@ def ranked(trials: Sequence[Trial]) -> Ranking:
     thresholds, so they are noisy: with payoffs it must beat none by one standard error, and by two in payoff or in
     Brier score.  The best is the one of these with the least mean loss.
 
-    Those within two standard errors of the best are told apart by a smoother loss, with payoffs the Brier score and
-    otherwise the log loss: the simplest within 1 or 0.6 standard errors of the least is recommended; none is the
-    simplest.
+    Those within two standard errors of the best are told apart by the log loss: the simplest whose log loss is within
+    0.6 standard errors of the least is recommended; none is the simplest.
     """
     none, problem = trials[0], trials[0].problem
     harmed = [trial.harmed() for trial in trials]
@@ -194,9 +186,8 @@ def ranked(trials: Sequence[Trial]) -> Ranking:
     candidates = [trial for trial, good in zip(trials, eligible, strict=True) if good]
     best = min(candidates, key=lambda trial: lost[trials.index(trial)].mean)
     candidates = _within(CLEAR, [(trial, trial.against(best, problem)) for trial in candidates])
-    likeliest = min(candidates, key=lambda trial: trial.smoother_against(none).mean)
-    same = _SAME_LOG_LOSS if problem is None else _SAME_SCORE
-    level = _within(same, [(trial, trial.smoother_against(likeliest)) for trial in candidates])
+    likeliest = min(candidates, key=lambda trial: trial.log_loss_against(none).mean)
+    level = _within(_LEVEL, [(trial, trial.log_loss_against(likeliest)) for trial in candidates])
     return Ranking(level[0], best, eligible, harmed)
 
 
