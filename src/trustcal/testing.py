@@ -46,7 +46,7 @@ def assert_trustworthy(
     >>> assert_trustworthy(y, p, "cdl.lower<=0.02", "loss.upper<=0.3")
     >>> assert_trustworthy([1, 1] * 100, p, "cdl.lower<=0.02")
     Traceback (most recent call last):
-    AssertionError: cdl.lower<=0.02 does not hold: it is 0.75.
+    AssertionError: cdl.lower<=0.02 does not hold: it is 0.8.
     ...
 
     The cost is that of `audit`.

@@ -203,13 +203,18 @@ class VennAbersMap(Map):
 
     def __call__(self, p: FloatArray) -> FloatArray:
         """The new predictions."""
-        ends, upper, starts, lower = self._steps
-        p1, p0 = upper[np.searchsorted(ends, p)], lower[np.searchsorted(starts, p, side="right")]
-        return np.asarray(p1 / (1 - p0 + p1))
+        places, said = self._merged
+        before = np.searchsorted(places, p)  # one search instead of two
+        return np.asarray(said[2 * before + (places[before] == p)])
 
     @cached_property
-    def _steps(self) -> tuple[FloatArray, ...]:
-        return tuple(np.array(part, dtype=np.float64) for part in asdict(self).values())
+    def _merged(self) -> tuple[FloatArray, FloatArray]:
+        """The places where p0 or p1 changes, and infinity; the new predictions before the first, at it, after it, …"""
+        ends, upper, starts, lower = (np.array(part, dtype=np.float64) for part in asdict(self).values())
+        places = np.append(np.union1d(ends, starts), np.inf)
+        p1, p0 = upper[np.searchsorted(ends, places)], lower[np.searchsorted(starts, places, side="right")]
+        before = np.append(lower[0], p0[:-1])  # p1 is the same before a place and at it
+        return places, np.stack([p1 / (1 - before + p1), p1 / (1 - p0 + p1)], axis=1).ravel()
 
     def describe(self) -> str:
         """In words."""
