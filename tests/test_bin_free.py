@@ -210,6 +210,15 @@ def test_net_benefit_of_treating_all_and_none() -> None:
     assert np.isnan(net_benefit(q, 1.0))
 
 
+def test_net_benefit_next_to_1_has_all_its_digits() -> None:
+    """The price t/(1 − t) of a false positive grows to 9e15, but there is none."""
+    q = Predictor([0.2, 1.0], [0.7, 0.3], [0.1, 0.3])
+    assert net_benefit(q, [0.9, 1 - 1e-13, 1 - 2.0**-53]).tolist() == [0.3, 0.3, 0.3]
+    some = Predictor([0.2, 1.0], [0.75, 0.25], [0.25, 0.1875])
+    t = 1 - 2.0**-40
+    assert net_benefit(some, t) == 0.1875 - 0.0625 * (2.0**40 - 1)
+
+
 def test_atb_unbiased_over_all_outcomes() -> None:
     """The mean over all outcomes of n = 4 independent rows is the ATB of the population, here two values."""
     p, chance = np.array([0.25, 0.75]), np.array([0.5, 0.5])

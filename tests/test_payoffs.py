@@ -51,6 +51,11 @@ def test_a_huge_best_response_hides_no_gain(payoff: list[list[float]]) -> None:
     assert decision_loss(RAIN, RAIN, d) == 0
 
 
+def test_a_soft_response_to_huge_payoffs_is_the_best_one() -> None:
+    huge = DecisionProblem([[1e200, 0], [0, 1e200]])
+    assert soft_response(huge, [0.3, 0.7], 1e150).tolist() == [[1, 0], [0, 1]]
+
+
 @pytest.mark.parametrize("offset", [0.0, 1e12, -(2.0**50)])
 def test_a_constant_added_to_all_payoffs_changes_no_response(offset: float) -> None:
     d = DecisionProblem(np.array([[1.0, 0.0], [0.0, 1.0]]) + offset)

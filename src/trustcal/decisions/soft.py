@@ -41,7 +41,8 @@ def soft_response(problem: DecisionProblem, p: ArrayLike, rate: float) -> NDArra
     # What each action is expected to earn more than the best response: only differences of payoffs matter.
     step = problem.payoff - problem.payoff[problem.best_response(belief)][..., None, :]
     more = (1 - belief)[..., None] * step[..., 0] + belief[..., None] * step[..., 1]
-    likelihood = np.exp(rate * (more - more.max(axis=-1, keepdims=True)))
+    with np.errstate(over="ignore"):  # exp(−∞) is 0
+        likelihood = np.exp(rate * (more - more.max(axis=-1, keepdims=True)))
     return np.asarray(likelihood / likelihood.sum(axis=-1, keepdims=True))
 
 

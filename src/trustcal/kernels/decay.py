@@ -107,9 +107,10 @@ def absolute_area(edges: FloatArray, s: float, left: FloatArray, right: FloatArr
                         cuts[count] = turn
                         count += 1
         cuts[count] = h
-        begin, area = 0.0, 0.0
-        for j in range(count):
-            x, y = cuts[j], cuts[j + 1]
+        area = 0.0
+        for j in range(count):  # cut at turning points too: with little noise a root may round to one
+            begin, end = cuts[j], cuts[j + 1]
+            x, y = begin, end
             fx, fy = excess(x, a, h, s, near, far), excess(y, a, h, s, near, far)
             if (fx < 0.0 < fy) or (fy < 0.0 < fx):
                 rising = fx < 0.0
@@ -132,7 +133,7 @@ def absolute_area(edges: FloatArray, s: float, left: FloatArray, right: FloatArr
                 root_at = 0.5 * (x + y)
                 area += abs(signed_area(begin, root_at, a, h, s, near, far))
                 begin = root_at
-        area += abs(signed_area(begin, h, a, h, s, near, far))
+            area += abs(signed_area(begin, end, a, h, s, near, far))
         new = total + area
         rest += (total - new) + area if total >= area else (area - new) + total
         total = new

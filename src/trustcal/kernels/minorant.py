@@ -17,7 +17,12 @@ def pooled_blocks(mass: FloatArray, positive: FloatArray, starts: IntArray, sums
     blocks = 0
     for i in range(len(mass)):
         start, total, one = i, mass[i], positive[i]
-        while blocks > 0 and ones[blocks - 1] * total >= one * sums[blocks - 1]:
+        while blocks > 0:
+            before, here = ones[blocks - 1] * total, one * sums[blocks - 1]
+            if here < 1e-280 and one > 0.0:  # it may have lost its digits: masses of 1e-200 are allowed
+                before, here = (ones[blocks - 1] * 2.0**1000) * total, (one * 2.0**1000) * sums[blocks - 1]
+            if before < here:
+                break
             blocks -= 1
             start = starts[blocks]
             total += sums[blocks]

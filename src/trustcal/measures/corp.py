@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from trustcal.checking import as_number, unit_numbers
 from trustcal.measures.scores import brier, log_loss
 from trustcal.predictor import Predictor, predictor_and
+from trustcal.rows import running_sum
 
 FloatArray = NDArray[np.float64]
 
@@ -181,10 +182,12 @@ def net_benefit(
     O(n + k log n) for k thresholds, after one sort for rows.
     """
     q, thresholds = _with_thresholds(y_true, y_prob, sample_weight, threshold, "threshold")
-    mass, positive = q.upper_sums
+    # False positives are summed by themselves: next to 1 their price would magnify the rounding of a difference.
+    false_positive = np.zeros(len(q) + 1)
+    running_sum((q.mass - q.positive)[::-1], out=false_positive[-2::-1])
     first = np.searchsorted(q.p, thresholds, side="left")
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (positive[first] - thresholds * mass[first]) / (1 - thresholds)
+        found = q.upper_sums[1][first] - false_positive[first] * (thresholds / (1 - thresholds))
     return np.where(thresholds < 1, found, np.nan)[()]
 
 

@@ -257,7 +257,8 @@ class Exponentials(Density):
         # μW' − V', in which a value's slope is weighted by μ − p_hat of that value, is at most W/s.
         width, least = (right - left) / self.scale, np.minimum(self._at(left), self._at(right))
         # Over more than 700 scales W may be 0 in floating point where it is not 0, and its growth says nothing.
-        grown = np.where(width < 700, least * np.exp(np.minimum(width, 700)), np.inf)
+        with np.errstate(over="ignore"):
+            grown = np.where(width < 700, least * np.exp(np.minimum(width, 700)), np.inf)
         fallen = self.most * np.exp(-self.away(left, right) / self.scale)
         return np.asarray((2 + 1 / self.scale) * np.minimum(grown, fallen))
 
