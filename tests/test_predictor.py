@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import trustcal as tc
 from tests.oracles import rounding
 from tests.strategies import calibrated_predictors, predictors, samples
 from trustcal import Predictor
@@ -164,6 +165,41 @@ def test_row_order_changes_no_bit(rows: tuple[list[int], list[float], list[float
     shuffled = [[column[i] for i in order] for column in (y, p, w)]
     assert Predictor.from_samples(y, p) == Predictor.from_samples(shuffled[0], shuffled[1])
     assert Predictor.from_samples(y, p, w) == Predictor.from_samples(*shuffled)
+
+
+@given(samples(), st.randoms(use_true_random=False))
+def test_row_order_changes_no_bit_of_clusters(rows: tuple[list[int], list[float], list[float]], random: Any) -> None:
+    order = list(range(len(rows[0])))
+    random.shuffle(order)
+    label = [i // 2 for i in range(len(order))]
+    found = []
+    for places in (range(len(order)), order):
+        y, p, w, cluster = ([column[i] for i in places] for column in (*rows, label))
+        q = Predictor.from_samples(y, p, w, cluster=cluster)
+        assert q.clusters is not None
+        found.append((q.effective_rows, q.clusters.weight.tobytes(), q.clusters.value.tobytes()))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("tiny", [1e-300, 5e-324])
+@pytest.mark.parametrize("where", range(3))
+def test_clusters_of_rows_whose_share_underflows(tiny: float, where: int) -> None:
+    """A row of weight 1e-300 beside one of 1e300 counts nothing, with clusters as without."""
+    weight = np.insert([0.9, 1e300 if tiny > 5e-324 else 0.9], where, tiny)
+    y, p = [1, 0, 1], [0.1, 0.2, 0.3]
+    q = Predictor.from_samples(y, p, weight, cluster=["a", "a", "b"])
+    assert q == Predictor.from_samples(y, p, weight)
+    assert q.clusters is not None
+    assert np.bincount(q.clusters.value, q.clusters.weight, len(q)).tolist() == pytest.approx(q.mass.tolist())
+    assert tc.inference.sampling_floor(q, "cutoff", draws=9, rng=0).mean >= 0
+
+
+@pytest.mark.parametrize("tiny", [1e-150, 1e-200, 1e-290])
+def test_the_isotonic_fit_of_tiny_masses(tiny: float) -> None:
+    """Where products of masses underflow, means are compared all the same."""
+    assert Predictor.from_samples([0, 1, 1], [0.1, 0.2, 0.3], [tiny, tiny, 1]).fitted.tolist() == [0, 1, 1]
+    assert Predictor.from_samples([1, 0, 1], [0.1, 0.2, 0.3], [tiny, tiny, 1]).fitted.tolist() == [0.5, 0.5, 1]
+    assert Predictor.from_samples([0, 1, 0], [0.1, 0.2, 0.3], [1, tiny, tiny]).fitted.tolist() == [0, 0.5, 0.5]
 
 
 @given(samples())

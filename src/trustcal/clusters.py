@@ -33,7 +33,8 @@ class Clusters:
         """Sort rows by value, cluster, outcome and weight.  O(n log n)."""
         weight = np.ones(len(value)) if weight is None else weight
         order = np.lexsort((weight, outcome, cluster, value))
-        return cls(value[order], cluster[order], weight[order] / weight.sum(), outcome[order])
+        weight = weight[order]
+        return cls(value[order], cluster[order], weight / weight.sum(), outcome[order])
 
     @cached_property
     def count(self) -> int:

@@ -26,7 +26,7 @@ from trustcal.checking import checked_cells, checked_choice, checked_clusters, r
 from trustcal.clusters import Clusters
 from trustcal.kernels.minorant import isotonic_fit
 from trustcal.laws import Law
-from trustcal.rows import checked_law, checked_rows, real_vector, run_starts, running_sum
+from trustcal.rows import checked_law, checked_rows, checked_weights, real_vector, run_starts, running_sum
 from trustcal.tally import Tally
 from trustcal.tally.counts import Counts, counted
 
@@ -114,7 +114,10 @@ class Predictor:
         q = cls.from_tally(tally)
         if cluster is None:
             return q
-        clusters = Clusters.of(np.searchsorted(q.p, p), checked_clusters(cluster, sample_weight, len(p)), weight, y)
+        used = np.full(len(p), True)
+        if sample_weight is not None:
+            used = checked_weights(real_vector(sample_weight, "sample_weight")) > 0
+        clusters = _clusters(q, y, p, weight, checked_clusters(cluster, len(used))[used])
         return replace(q, effective_rows=clusters.effective, clusters=clusters)
 
     @classmethod
@@ -293,6 +296,16 @@ def predictor_and(y_true: Any, second: Any, sample_weight: Any, option: Any) -> 
     if isinstance(y_true, Predictor) and sample_weight is None and option is None:
         return y_true, second
     return as_predictor(y_true, second, sample_weight), option
+
+
+def _clusters(
+    q: Predictor, y: NDArray[np.bool_], p: FloatArray, weight: FloatArray | None, label: NDArray[Any]
+) -> Clusters:
+    """The clusters of rows with these labels; q is their predictor, and leaves out values whose share underflows."""
+    at = np.searchsorted(q.p, p)
+    known = q.p[np.minimum(at, len(q) - 1)] == p
+    cluster = np.unique(label[known], return_inverse=True)[1].astype(np.int64)
+    return Clusters.of(at[known], cluster, None if weight is None else weight[known], y[known])
 
 
 def _fill(q: Predictor, *values: object) -> None:

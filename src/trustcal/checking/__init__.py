@@ -133,7 +133,7 @@ def refuse(bad: NDArray[np.bool_], values: NDArray[Any], rule: str, remedy: str 
 def refuse_other(name: str, value: object, kind: type, words: str) -> None:
     """Raise an error if the argument is not an instance of a class; `words` describe what is expected."""
     if not isinstance(value, kind):
-        raise ValueError(f"{name} must be {words}, not {value!r}.")
+        raise ValueError(f"{name} must be {words}, not {' '.join(repr(value).split()):.80}.")
 
 
 def checked_number(
@@ -289,8 +289,8 @@ def checked_resolution(resolution: float | None) -> float | None:
     )
 
 
-def checked_clusters(cluster: ArrayLike, sample_weight: ArrayLike | None, rows: int) -> NDArray[np.int64]:
-    """The cluster of each row of positive weight as 0, 1, 2, …, in the order of their labels."""
+def checked_clusters(cluster: ArrayLike, rows: int) -> NDArray[Any]:
+    """The label of the cluster of each row."""
     label = np.asarray(cluster)
     if label.dtype.kind not in "biuf":
         missing = np.array([value is None or value != value for value in label.ravel().tolist()], dtype=bool)
@@ -300,11 +300,9 @@ def checked_clusters(cluster: ArrayLike, sample_weight: ArrayLike | None, rows: 
     if label.ndim != 1:
         raise ValueError(f"cluster must be one column of labels, but its shape is {label.shape}.")
     refuse(missing, label, "every row must have a cluster", "give a row without one a label of its own")
-    if sample_weight is not None and len(label) == len(np.asarray(sample_weight)):
-        label = label[np.asarray(sample_weight, dtype=np.float64) > 0]
     if len(label) != rows:
         raise ValueError(
             f"cluster must have one label per row, but there are {len(label)} for {rows} rows. "
             "Pass columns of the same table."
         )
-    return np.unique(label, return_inverse=True)[1].astype(np.int64)
+    return label
