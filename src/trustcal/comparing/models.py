@@ -79,7 +79,7 @@ def compare(
 
     O((draws + log n)·n) for each model.
     """
-    refuse_other("models", models, Mapping, "a dict of predictions by the name of the model")
+    refuse_other("models", models, Mapping, "a dict of predictions by the name of the model, with y_true after it")
     if len(models) < 2:
         raise ValueError(f"a comparison needs at least two models, but there are {len(models)}.")
     checked_count("draws", draws, most=10**7)
@@ -96,7 +96,10 @@ def compare(
     best = min(range(len(names)), key=lambda i: (_criterion(scores[i]), i))
     others = [i for i in range(len(names)) if i != best]
     theta = _thresholds(laws)
-    drawn = _drawn([p for _, p, _ in rows], y.astype(np.float64), weight / weight.sum(), theta, problem, draws, random)
+    predictions = [p for _, p, _ in rows]
+    order = np.lexsort((weight, y, *predictions))  # the same draws in any order of the rows
+    predictions, outcome, weight = [p[order] for p in predictions], y[order].astype(np.float64), weight[order]
+    drawn = _drawn(predictions, outcome, weight / weight.sum(), theta, problem, draws, random)
     width = float(np.quantile(np.abs(drawn.spread(best, others)).max(axis=(1, 2)), LEVEL))
     pairs = tuple(_pair(names, scores, laws, drawn, best, other, theta, width) for other in others)
     return ModelComparison(

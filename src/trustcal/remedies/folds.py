@@ -126,7 +126,7 @@ class SingleRows:
     def from_columns(
         cls, y_true: ArrayLike, y_prob: ArrayLike, weight: ArrayLike | None, times: Any = None, groups: Any = None
     ) -> SingleRows:
-        """The rows of positive weight."""
+        """The rows of positive weight, sorted, so that the order of the rows does not matter."""
         y, p = real_vector(y_true, "y_true"), real_vector(y_prob, "y_prob")
         w = np.ones(len(y)) if weight is None else real_vector(weight, "sample_weight")
         labels = {"order": times, "by": groups}
@@ -134,10 +134,12 @@ class SingleRows:
         for name, column in found.items():
             if column is not None and column.shape != y.shape:
                 raise ValueError(f"{name} must have one entry for each of the {len(y)} rows, but has {column.shape}.")
-        return cls(y, p, w, found["order"], found["by"]).where(w > 0)
+        rank = (np.unique(column, return_inverse=True)[1] for column in found.values() if column is not None)
+        order = np.lexsort((w, y, p, *rank))
+        return cls(y, p, w, found["order"], found["by"]).where(order[w[order] > 0])
 
-    def where(self, kept: BoolArray) -> SingleRows:
-        """Some of the rows."""
+    def where(self, kept: BoolArray | IntArray) -> SingleRows:
+        """Some of the rows, by a mask or by their numbers."""
         columns = (self.y_true, self.y_prob, self.sample_weight, self.times, self.groups)
         return SingleRows(*(None if column is None else column[kept] for column in columns))  # type: ignore[arg-type]
 
@@ -216,6 +218,11 @@ def _judges(y: FloatArray, block: NDArray[np.intp], fold: int) -> bool:
 
 
 def _check_sizes(outcomes: NDArray[np.int64], folds: int) -> None:
+    if outcomes.min() == 0:
+        raise ValueError(
+            f"a remedy is learned from rows of both outcomes, but all are {int(outcomes[0] == 0)}. Add rows of the "
+            "other outcome."
+        )
     if outcomes.min() < folds:
         raise ValueError(
             f"every fold needs rows of both outcomes, but with {folds} folds there are {int(outcomes[0])} rows of "

@@ -164,8 +164,8 @@ def ranked(trials: Sequence[Trial]) -> Ranking:
     """The method to recommend.
 
     A method may be recommended if it beats none, harms no group and does not raise the decision loss.  Payoffs jump at
-    thresholds, so they are noisy: with payoffs it must beat none by one standard error, and by two in payoff or in
-    Brier score.  The best is the one of these with the least mean loss.
+    thresholds, so they are noisy: with payoffs one of these methods must beat none by one standard error, and by two
+    in payoff or in Brier score.  The best is the one with the least mean loss.
 
     Those within two standard errors of the best are told apart by the log loss: the simplest whose log loss is within
     0.6 standard errors of the least is recommended; none is the simplest.
@@ -173,16 +173,15 @@ def ranked(trials: Sequence[Trial]) -> Ranking:
     none, problem = trials[0], trials[0].problem
     harmed = [trial.harmed() for trial in trials]
     lost = [trial.against(none, problem) for trial in trials]
-    eligible = [
-        trial is none
-        or (
-            loss.mean < 0
-            and not groups
-            and not raises_decision_loss(trial, none)
-            and (problem is None or _pays(loss, trial.against(none, None)))
-        )
+    better = [
+        loss.mean < 0 and not groups and not raises_decision_loss(trial, none)
         for trial, loss, groups in zip(trials, lost, harmed, strict=True)
     ]
+    # Were each method to pass that test by itself, the luckiest would be left where gains are small.
+    shown = problem is None or any(
+        good and _pays(loss, trial.against(none, None)) for trial, loss, good in zip(trials, lost, better, strict=True)
+    )
+    eligible = [trial is none or (shown and good) for trial, good in zip(trials, better, strict=True)]
     candidates = [trial for trial, good in zip(trials, eligible, strict=True) if good]
     best = min(candidates, key=lambda trial: lost[trials.index(trial)].mean)
     candidates = _within(CLEAR, [(trial, trial.against(best, problem)) for trial in candidates])
