@@ -133,12 +133,14 @@ def test_addresses_are_refused_with_what_to_do(address: str) -> None:
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("p,y\n63.7,1\n20,0\n", "The predictions look like percentages: divide them by 100. To leave them out:"),
-        ("p,y\n-1.2,0\n2.3,1\n", "turn log odds x into 1/(1 + exp(−x)). To leave"),
+        ("p,y\n63.7,1\n20,0\n", "The predictions look like percentages: divide them by 100."),
+        ("p,y\n-1.2,0\n2.3,1\n", "turn log odds x into 1/(1 + exp(−x))."),
         ("p,y\n120,0\n640,1\n", "look like scores: turn them into probabilities."),
         ("p,y\n0.5,0\n1.0000001,1\n", "by rounding errors only: cut them off at 0 and 1."),
         ("p,y\n0.5,-1\n0.7,1\n", "The outcomes look like −1 and 1: say positive=1 (--positive 1)."),
         ("p,y\n0.5,1\n0.7,2\n", "positive=2 (--positive 2)"),
+        ("p,y\n0.5,won\n0.7,lost\n", "outcome that is missing or not 0 or 1. The first:"),
+        ("p,y\n0.5,1\n1.4,0\n", "Divide percentages by 100; turn scores or logits into probabilities. To leave"),
         ("p;y\n0,637;1\n0,2;0\n", "decimal comma: write 0.5 for 0,5."),
         ("p,y\n63.7%,1\n20 %,0\n", "percent sign: remove it, and divide by 100."),
         ("0.2,0\n0.7,1\n", "must begin with a line that names the columns, but begins with '0.2,0'. Add one"),
@@ -148,6 +150,18 @@ def test_addresses_are_refused_with_what_to_do(address: str) -> None:
 def test_the_message_names_the_cause_and_the_remedy(text: str, cause: str, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(text)
     assert cause in refused(tmp_path / "rows.csv")
+
+
+def test_words_are_no_numbers_and_most_rows_are_not_to_be_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("p,y\n0.5,won\n0.7,lost\n")
+    said = refused(file)
+    assert "−1" not in said
+    assert "name the positive one: positive='…' (--positive)" in said
+    file.write_text("p,y\n" + "0.5,-1\n0.7,1\n" * 20)
+    assert "drop_invalid" not in refused(file)  # only ones would be left
+    file.write_text("p,y\n0.5,-1\n" + "0.7,1\n0.2,0\n" * 20)
+    assert "To leave them out: drop_invalid=True" in refused(file)
 
 
 def test_a_leading_space_in_a_name_is_seen(tmp_path: Path) -> None:

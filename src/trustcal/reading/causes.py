@@ -14,6 +14,8 @@ FloatArray = NDArray[np.float64]
 
 _NEAR = 0.01
 """A prediction this close to [0, 1] is a probability with rounding errors."""
+_CLEARLY_PERCENT = 2
+"""Below it, the greatest prediction may as well be a slip or a score."""
 
 
 def likely_cause(faults: Faults, p: FloatArray, y: FloatArray, said: Sequence[str | None]) -> str:
@@ -41,9 +43,10 @@ def likely_cause(faults: Faults, p: FloatArray, y: FloatArray, said: Sequence[st
             return "The predictions are outside [0, 1] by rounding errors only: cut them off at 0 and 1."
         if faults.below:
             return "The predictions look like log odds (logits) or scores: turn log odds x into 1/(1 + exp(−x))."
-        if high <= 100:
+        if high > 100:
+            return "The predictions look like scores: turn them into probabilities."
+        if high >= _CLEARLY_PERCENT:
             return "The predictions look like percentages: divide them by 100."
-        return "The predictions look like scores: turn them into probabilities."
     if faults.outcome and len(y):
         others = set(np.unique(y[(y != 0) & (y != 1)]).tolist())
         if others == {-1.0}:

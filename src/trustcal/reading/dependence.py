@@ -42,8 +42,8 @@ def repeated_ids(table: Table, run: Run, columns: Columns, rows: int) -> tuple[s
     distinct, name = max(repeats)
     return (
         f"Column {name!r} has {distinct:,} different values in {rows:,} rows. If rows with the same value share an "
-        f"event, name it as the cluster (--cluster {shlex.quote(name)}): otherwise p-values and intervals are too "
-        "optimistic.",
+        f"event, audit with it as the cluster (trustcal audit --cluster {shlex.quote(name)}): otherwise p-values and "
+        "intervals are too optimistic.",
     )
 
 

@@ -34,7 +34,7 @@ class Rows:
     valid: str
     """A subquery of the rows without fault and of positive weight."""
     aside: str
-    """All other rows: p and the outcome as numbers, NaN where there is none and -1 for words; what is wrong with the
+    """All other rows: p and the outcome as numbers, NaN where there is none and −∞ for words; what is wrong with the
     prediction (1: missing, 2: text) and with the weight (1), otherwise 0."""
     said: str
     """All rows, with the texts of the table as said_p, said_y and said_w."""
@@ -64,7 +64,9 @@ def rows_of(table: Table, request: Request) -> Rows:
         sound, weightless = f"{sound} AND isfinite(w) AND w >= 0", "w = 0"
     numeric = "y" if request.positive is not None else "label"
     if _column(table, columns.outcome)[1] == "VARCHAR" and request.positive is None:
-        numeric = "CASE WHEN label IS NOT NULL THEN coalesce(y, " + number_sql("label") + ", -1) END"
+        numeric = (
+            "CASE WHEN label IS NOT NULL THEN coalesce(y, " + number_sql("label") + ", CAST('-inf' AS DOUBLE)) END"
+        )
     lack = "CASE WHEN none THEN 1 WHEN p IS NULL THEN 2 ELSE 0 END"
     light = "0" if columns.weight is None else "CASE WHEN isfinite(w) AND w >= 0 THEN 0 ELSE 1 END"
     numbers = [f"coalesce(CAST({value} AS DOUBLE), CAST('NaN' AS DOUBLE))" for value in ("p", numeric)]

@@ -86,9 +86,9 @@ def swapped(title: str, columns: Columns) -> ValueError:
 class FaultError(ValueError):
     """Rows at fault: how many of each kind, the first few, the likely cause, and the remedies that `read` offers."""
 
-    def __init__(self, found: str, faults: Faults, cause: str = "") -> None:
-        super().__init__(found, faults, cause)  # for pickling
-        self.found, self.faults, self.cause = found, faults, cause
+    def __init__(self, found: str, faults: Faults, cause: str = "", few: bool = True) -> None:
+        super().__init__(found, faults, cause, few)  # for pickling
+        self.found, self.faults, self.cause, self.few = found, faults, cause, few
 
     def __str__(self) -> str:
         return self.with_remedies(
@@ -105,7 +105,9 @@ class FaultError(ValueError):
             remedies.append("Divide percentages by 100; turn scores or logits into probabilities.")
         if self.faults.outcome and "(--positive" not in self.cause:
             remedies.append(labels)
-        return " ".join([*remedies, rows])
+        if self.few or not self.cause:  # without the many rows at fault for one cause, the others mean something else
+            remedies.append(rows)
+        return " ".join(remedies)
 
 
 def refusal(title: str, rows: int, faults: Faults, first: Sequence[str], cause: str = "") -> FaultError:
@@ -116,4 +118,5 @@ def refusal(title: str, rows: int, faults: Faults, first: Sequence[str], cause: 
         f"rows do not: {faults}.{examples}",
         faults,
         cause,
+        10 * faults.total < rows or faults.total > max(astuple(faults)),
     )
