@@ -22,6 +22,7 @@ from rich.console import Console
 
 from tests.bets import slow_e_value
 from tests.tampering import resealed
+from trustcal.cli import main
 from trustcal.monitoring import Monitor, WatchReport, watch
 from trustcal.monitoring.following import HEAD, LONGEST, FileChunks, Lines, PipeChunks
 from trustcal.monitoring.line_parser import LineFault, LineFormat, StreamColumns, StreamRow
@@ -134,6 +135,15 @@ def test_killed_repeatedly_while_the_file_grows(tmp_path: Path) -> None:
     assert monitor_in(state).to_json() == fed(pairs).to_json()
 
 
+def test_a_file_whose_rows_are_skipped_was_not_watched(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("p,y\n" + "0.5,won\n" * 3 + "0.5,1\n" * 2)
+    assert main(["watch", str(file), "-p", "p", "-y", "y", "--no-follow"]) == 2
+    assert "3 rows were skipped, more than the 2 that were watched. trustcal audit says" in capsys.readouterr().err
+    file.write_text("p,y\n" + "0.5,won\n" * 2 + "0.5,1\n" * 2)
+    assert main(["watch", str(file), "-p", "p", "-y", "y", "--no-follow"]) == 0
+
+
 def test_an_interrupt_leaves_the_state_and_the_report(tmp_path: Path) -> None:
     file, state, pairs = tmp_path / "rows.csv", tmp_path / "state.json", rows(100)
     file.write_text(csv_of(pairs) + "0.5")  # the last line has no end yet
@@ -221,7 +231,7 @@ def test_a_state_is_only_for_the_same_watch(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="it was truncated or rewritten, or is another stream"):
         watched(file, state)
     state.write_text(fed([]).to_json())
-    with pytest.raises(ValueError, match="not that of a Watch"):
+    with pytest.raises(ValueError, match="not a saved Watch"):
         watched(file, state)
 
 
@@ -322,7 +332,7 @@ def test_other_errors(tmp_path: Path) -> None:
     damaged = resealed({**json.loads((tmp_path / "other.json").read_text()), "monitor": 5}).encode()
     for content, message in (
         (b"\xff", "it is not UTF-8 text"),
-        (b"p,y\n", r"other\.json: the state is not JSON"),
+        (b"p,y\n", r"other\.json: this is not a saved Watch: not JSON"),
         (damaged, "the state is damaged"),
     ):
         (tmp_path / "other.json").write_bytes(content)

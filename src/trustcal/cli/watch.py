@@ -52,7 +52,9 @@ def add_command(commands: Commands) -> None:
     watch.add_argument("--replay", action="store_true", help="the pipe starts again: skip what the state has counted")
     watch.add_argument("--remedy", metavar="FILE", help="monitor the predictions after the remedy saved in this file")
     watch.add_argument(
-        "--no-follow", action="store_true", help="stop at the end of the file; the exit status is 3 after an alarm"
+        "--no-follow",
+        action="store_true",
+        help="stop at the end of the file; the exit status is 3 after an alarm, and 2 if most rows were skipped",
     )
     watch.add_argument(
         "--on-alarm", metavar="COMMAND", help="run this once at the alarm, with the measures as JSON on its input"
@@ -96,8 +98,16 @@ def _watch(options: argparse.Namespace) -> int:
         replay=options.replay,
         view=view,
     )
-    alarmed = report.snapshot is not None and report.snapshot.alarm.alarmed_at is not None
-    return 3 if alarmed and options.no_follow else 0
+    if not options.no_follow:
+        return 0
+    if report.snapshot is not None and report.snapshot.alarm.alarmed_at is not None:
+        return 3
+    if report.skipped > report.rounds:
+        raise ValueError(
+            f"{report.source}: {report.skipped:,} rows were skipped, more than the {report.rounds:,} that were "
+            "watched. trustcal audit says what is wrong with them."
+        )
+    return 0
 
 
 def _remedy(file: str | None) -> Remedy | None:

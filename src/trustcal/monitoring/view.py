@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from typing import final
 
-from trustcal.monitoring.line_parser import FaultLog
+from trustcal.monitoring.line_parser import POLICY, FaultLog
 from trustcal.monitoring.monitor import Monitor, Snapshot
 
 
@@ -29,6 +29,13 @@ class WatchReport:
     """None if there was no pair."""
     finished: bool
     """Whether the stream ended; False if the watch was interrupted or the file was truncated."""
+
+    @property
+    def skipped(self) -> int:
+        """The number of rows that could not be read."""
+        return sum(
+            count for kind, count in self.faults.counts.items() if POLICY[kind] in ("line skipped", "row skipped")
+        )
 
     def to_json(self) -> str:
         """All numbers, by the names of the fields."""
