@@ -126,8 +126,8 @@ def test_refusals_are_one_line(folder: Path, tmp_path: Path, capsys: pytest.Capt
     bad: dict[str, tuple[str, str]] = {
         "tampered": (text.replace("temperature", "temperaturE"), "changed after it was saved"),
         "newer": (json.dumps({**state, "version": 99}), "version 99, but this trustcal reads"),
-        "cut": (text[: len(text) // 2], "is not JSON"),
-        "kind": (json.dumps({**state, "trustcal": "Monitor"}), "is not that of a Remedy"),
+        "cut": (text[: len(text) // 2], "not JSON"),
+        "kind": (json.dumps({**state, "trustcal": "Monitor"}), "this is not a saved Remedy"),
         "map": (resealed({**state, "classes": ["a", "b"]}), "does not fit its classes"),
         "method": (resealed({**state, "method": 3}), "method must be text"),
         "rows": (resealed({**state, "rows": -3}), "rows must be"),

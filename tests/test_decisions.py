@@ -254,3 +254,8 @@ def test_only_differences_between_best_responses_matter(offset: float, sentinel:
     problem = DecisionProblem(np.array(payoff) + offset)
     assert problem.swap_regret(q) == pytest.approx(0.8, rel=1e-15)
     assert problem.swaps(q).better.tolist() == [1, 0]
+
+
+def test_two_actions_have_two_names() -> None:
+    with pytest.raises(ValueError, match="every action must have a name of its own, but 2 are 'wait'"):
+        DecisionProblem([[0, 0], [-1, 3]], actions=["wait", "wait"])

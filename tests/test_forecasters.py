@@ -554,7 +554,7 @@ def test_every_forecaster_refuses_foreign_states(make: Callable[[], Forecaster])
     forecaster = make()
     state = json.loads(forecaster.to_json())
     for broken in ({"trustcal": "Other"}, {"version": 99}, {"rounds": -1}, {"announced": "x"}):
-        with pytest.raises(ValueError, match=r"state|rounds"):
+        with pytest.raises(ValueError, match=r"state|rounds|not a saved"):
             type(forecaster).from_json(resealed(state | broken))
     for name in type(forecaster)._STATE:
         for wrong in (None, [1.5], [], "x", True):

@@ -370,7 +370,7 @@ def test_rows_are_checked_and_a_refused_row_changes_nothing(q: float, y: float, 
 def test_nothing_to_measure_yet_and_other_states() -> None:
     with pytest.raises(ValueError, match="no rows to measure yet"):
         Monitor().current()
-    with pytest.raises(ValueError, match="not that of a Monitor"):
+    with pytest.raises(ValueError, match="not a saved Monitor"):
         Monitor.from_json("{}")
     state = json.loads(Monitor().to_json())
     del state["bets"]["seen"]

@@ -306,7 +306,7 @@ def test_foreign_states_are_refused() -> None:
         OnlineSmoother.from_json(smoother.to_json(), noise=UniformNoise(0.2))
     for change, message in (
         ({"version": 3}, "version 3"),
-        ({"trustcal": "Monitor"}, "not that of an OnlineSmoother"),
+        ({"trustcal": "Monitor"}, "not a saved OnlineSmoother"),
         ({"noise": {"name": "Cauchy", "scale": 1}}, "does not have"),
         ({"noise": {"name": "Atoms"}}, "does not have"),
         ({"noise": {"name": "Noise"}}, "does not have"),

@@ -40,11 +40,10 @@ def loaded(text: str, kind: str, version: int, names: tuple[str, ...]) -> dict[s
 def parsed(text: str, kind: str, version: int, names: tuple[str, ...]) -> dict[str, Any]:
     """All fields of a text of this kind and version, which must have the named ones and no number that is not finite.
 
-    >>> parsed('{"trustcal": "Counter", "version": 1, "rounds": NaN}', "Counter", 1, ("rounds",))
+    >>> parsed('{"trustcal": "Sum", "version": 1, "rounds": NaN}', "Sum", 1, ("rounds",))
     Traceback (most recent call last):
-    ValueError: the state is not JSON (NaN is not a finite number). It must be what Counter.to_json returned.
+    ValueError: this is not a saved Sum: not JSON (NaN is not a finite number). It must be what Sum.to_json returned.
     """
-    article = "an" if kind[0] in "AEIOU" else "a"
     try:
         state = json.loads(text, parse_float=_finite, parse_constant=_finite)
     except TypeError:
@@ -52,9 +51,11 @@ def parsed(text: str, kind: str, version: int, names: tuple[str, ...]) -> dict[s
             f"the state is damaged: it must be the text that {kind}.to_json returned, not {text!r:.80}."
         ) from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the state is not JSON ({error}). It must be what {kind}.to_json returned.") from None
+        raise ValueError(
+            f"this is not a saved {kind}: not JSON ({error}). It must be what {kind}.to_json returned."
+        ) from None
     if not isinstance(state, dict) or state.pop("trustcal", None) != kind:
-        raise ValueError(f"the state is not that of {article} {kind}. It must be what {kind}.to_json returned.")
+        raise ValueError(f"this is not a saved {kind}. It must be what {kind}.to_json returned.")
     found = state.pop("version", None)
     if type(found) is not int or found != version:
         raise ValueError(f"the state is of version {found!r:.40}, but this trustcal reads {version}.")

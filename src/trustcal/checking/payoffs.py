@@ -45,6 +45,9 @@ def checked_actions(actions: Iterable[str], count: int) -> tuple[str, ...]:
     names = () if isinstance(actions, str) or not isinstance(actions, Iterable) else tuple(map(str, actions))
     if len(names) != count:
         raise ValueError(f"actions must be {count} names, one for each row of payoff, but is {actions!r}.")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ValueError(f"every action must have a name of its own, but {names.count(repeated)} are {repeated!r}.")
     return names
 
 
