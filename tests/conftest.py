@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
 from typing import Any
@@ -38,6 +39,17 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     if report.skipped:
         _fail(report)
     return report
+
+
+def pytest_configure() -> None:
+    """Under nohup and in the background signals are ignored, and programs that tests start and end would inherit that.
+
+    They do not inherit a handler.
+    """
+    for name in ("SIGHUP", "SIGINT", "SIGQUIT"):
+        number = getattr(signal, name, None)  # Windows has SIGINT only
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_unconfigure() -> None:
