@@ -230,7 +230,7 @@ def test_an_audit_with_everything_comes_back_from_json() -> None:
         (lambda data: data.pop("diagram"), "lacks diagram"),
         (lambda data: data["diagram"].pop("p"), "the audit.diagram lacks p"),
         (lambda data: data.update(version=1), "of version 1"),
-        (lambda data: data.update(trustcal="Monitor"), "not that of an Audit"),
+        (lambda data: data.update(trustcal="Monitor"), "not a saved Audit"),
         (
             lambda data: data["measures"].update(cdl="large"),
             "the audit.measures.cdl must be of type float, not",

@@ -96,7 +96,7 @@ def test_json_is_read_back() -> None:
     [
         (lambda data: data.pop("groups"), "lacks groups"),
         (lambda data: data.update(version=1), "of version 1"),
-        (lambda data: data.update(trustcal="Audit"), "not that of a ClassAudit"),
+        (lambda data: data.update(trustcal="Audit"), "not a saved ClassAudit"),
         (lambda data: data["problem"].update(stakes="high"), "the audit.problem.stakes must be of type float"),
         (lambda data: data["views"][0].pop("values"), r"the audit.views\[0\] lacks values"),
     ],

@@ -32,6 +32,28 @@ def test_exact_values() -> None:
     assert pair.value is None
 
 
+def test_equal_models_are_said_to_be_the_same() -> None:
+    found = tc.compare({"one": [0.2, 0.7], "other": [0.2, 0.7]}, [0, 1], draws=20)
+    assert found.headline == "By the Brier score one and other are the same on these rows."
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_order_of_rows_does_not_matter(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    p, order = rng.random((2, 300)), rng.permutation(300)
+    y, w = rng.random(300) < p[0], rng.lognormal(size=300) if weighted else None
+    found = tc.compare({"a": p[0], "b": p[1]}, y, w, draws=20)
+    again = tc.compare({"a": p[0, order], "b": p[1, order]}, y[order], None if w is None else w[order], draws=20)
+    assert found.to_json() == again.to_json()
+
+
+def test_swapped_arguments_are_named() -> None:
+    rows: Any = np.zeros(600)
+    models: Any = {"a": rows, "b": rows}
+    with pytest.raises(ValueError, match=r"^models must be a dict of predictions .* y_true after it, not .{,80}\.$"):
+        tc.compare(rows, models)
+
+
 def test_payoffs_choose_the_best_model() -> None:
     """At a threshold of 0.9 nobody acts by either; at 0.3 the model that always says one half acts on all rows."""
     high = tc.compare(CERTAIN, [0, 0, 1, 1], payoff=tc.threshold(0.3), draws=50)

@@ -396,9 +396,9 @@ def test_the_fingerprint_depends_on_the_rows_not_on_their_order() -> None:
         (lambda state: state["map"].update(a=2.0), "was changed after it was saved"),
         (lambda state: state["learned"].update(rows=10**6), "was changed after it was saved"),
         (lambda state: state.update(version=2), "of version 2, but this trustcal reads 1"),
-        (lambda state: state.update(trustcal="Monitor"), "not that of a Remedy"),
+        (lambda state: state.update(trustcal="Monitor"), "not a saved Remedy"),
         (lambda state: state.pop("map"), "lacks map"),
-        (lambda state: state.clear(), "not that of a Remedy"),
+        (lambda state: state.clear(), "not a saved Remedy"),
     ],
 )
 def test_tampered_and_newer_files_are_refused(
@@ -468,7 +468,7 @@ def test_certificates_say_what_they_assume() -> None:
     y, p = drawn(2000, 0)
     remedy = fit("Platt", y, p).certified(certify(Predictor.from_samples(y, p), TREAT))
     assert "same population" in remedy.describe()
-    assert "your payoffs lose at most" in remedy.describe()
+    assert "you gain at most" in remedy.describe()
     assert from_json(remedy.to_json()) == remedy
     weighted = certify(Predictor.from_samples(y, p, np.linspace(1, 2, 2000)), TREAT)
     assert not weighted.proved

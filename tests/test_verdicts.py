@@ -23,6 +23,7 @@ from trustcal.auditing.losses import loss_measure, losses_at, problem_regret, th
 from trustcal.cli import main
 from trustcal.formats import acts
 from trustcal.predictor import Predictor
+from trustcal.remedies import choose
 
 FloatArray = NDArray[np.float64]
 
@@ -102,6 +103,51 @@ def test_another_rule_and_recalibration_are_alternatives() -> None:
     rule, remedy = (one for one in audit.advice if one.topic == "remedy")
     assert rule.lead == "Use another rule."
     assert "Do this instead of the above, not as well" in remedy.text
+
+
+def test_a_mean_that_may_be_chance_is_not_called_too_high() -> None:
+    """Too extreme in every region: there the mean is off by chance only, and a lower threshold is better."""
+    rng = np.random.default_rng(0)
+    t = rng.random(4000)
+    p, region = t**2 / (t**2 + (1 - t) ** 2), rng.choice(["n", "s", "w"], 4000)
+    frame = pl.DataFrame({"p": p, "y": rng.random(4000) < t, "region": region})
+    payoff = tc.DecisionProblem([[0, 0], [-100, 300]])
+    audit = tc.audit(frame, prediction="p", outcome="y", by="region", payoff=payoff)
+    assert any(harm.who == "Worst-hurt group" for harm in audit.verdict.hurt)
+    for text in (audit.verdict.headline, *(harm.text for harm in audit.verdict.hurt)):
+        assert "too high:" not in text
+        assert "too low:" not in text
+        assert "was predicted" not in text
+
+
+def test_what_fix_recommends_is_advised_beside_another_rule() -> None:
+    """Its gain may be chance, as payoffs are noisy; but it helps everybody, and is an alternative."""
+    rng = np.random.default_rng(2)
+    t = rng.random(2000)
+    p = t**2 / (t**2 + (1 - t) ** 2)
+    audit = tc.audit(rng.random(2000) < t, p, payoff=tc.DecisionProblem([[0, 0], [-100, 300]]))
+    leads = [one.lead for one in audit.advice if one.topic == "remedy"]
+    assert audit.remedy is not None
+    assert audit.remedy.method != "none"
+    assert leads[-1] == f"Recalibrate, by {audit.remedy.method}."
+
+
+def test_predictions_of_the_other_outcome_are_recognised() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    audit = tc.audit(rng.random(500) < 1 - p, p)
+    assert next(one for one in audit.advice if one.topic == "remedy").lead == "Check which outcome is predicted."
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_nothing_is_learned_from_one_outcome(outcome: int) -> None:
+    p = np.linspace(0.3, 0.7, 100)
+    audit = tc.audit(np.full(100, outcome), p)
+    (remedy,) = (one for one in audit.advice if one.topic == "remedy")
+    assert remedy.lead == "Collect rows of both outcomes."
+    assert remedy.text.startswith(f"No outcome is {1 - outcome}")
+    with pytest.raises(ValueError, match=f"rows of both outcomes, but all are {outcome}"):
+        choose(np.full(100, outcome), p)
 
 
 def test_a_model_that_is_fine_is_called_trustworthy(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import ceil, floor, log10
+from math import ceil, floor, inf, log10
 from unicodedata import category
 
 _UNSAFE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -49,10 +49,10 @@ def one_line(text: str, most: int = 500) -> str:
 def percent(share: float) -> str:
     """A share in per cent: one decimal, or one significant digit where that would be 0.
 
-    >>> percent(0.1234), percent(0.00012), percent(0.0)
-    ('12.3 %', '0.01 %', '0.0 %')
+    >>> percent(0.1234), percent(0.00012), percent(0.0), percent(-0.05)
+    ('12.3 %', '0.01 %', '0.0 %', '−5.0 %')
     """
-    return f"{100 * share:.1f} %" if abs(share) >= 0.0005 or share == 0 else f"{100 * share:.1g} %"
+    return _minus(f"{100 * share:.1f} %" if abs(share) >= 0.0005 or share == 0 else f"{100 * share:.1g} %")
 
 
 def whole(share: float | None) -> str:
@@ -122,10 +122,19 @@ def acts(threshold: float, on: bool = False) -> str:
 def amount(number: float) -> str:
     """An amount in the user's units: three significant digits, or whole where it is larger.
 
-    >>> amount(12345.6), amount(8.912), amount(0.0)
-    ('12,346', '8.91', '0')
+    >>> amount(12345.6), amount(8.912), amount(0.0), amount(-0.259)
+    ('12,346', '8.91', '0', '−0.259')
     """
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+    return _minus(f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}")
+
+
+def four_decimals(number: float) -> str:
+    """A score, or a difference of scores; what rounds to 0 has no sign.
+
+    >>> four_decimals(0.01234), four_decimals(-0.5), four_decimals(-1e-9), four_decimals(float("inf"))
+    ('0.0123', '−0.5000', '0.0000', '∞')
+    """
+    return "∞" if number == inf else _minus(f"{round(number, 4) + 0.0:.4f}")
 
 
 def where(bins: int | None) -> str:
@@ -140,3 +149,7 @@ def listed(words: Sequence[str]) -> str:
     ('0.1', '0.1, 0.2 or 0.3')
     """
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _minus(number: str) -> str:
+    return f"−{number[1:]}" if number.startswith("-") else number

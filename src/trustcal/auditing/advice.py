@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
+from trustcal.auditing.harms import clear_gap
 from trustcal.auditing.losses import MONOTONE
 from trustcal.auditing.numbers import SIGNIFICANT
 from trustcal.auditing.to_do import to_do
@@ -44,7 +45,8 @@ def _meaning(audit: Audit) -> list[tuple[str, str]]:
     if verdict.where is not None:
         gap = audit.mean_prediction - audit.base_rate
         overall = f" On average over all rows they are too {'high' if gap > 0 else 'low'} by {abs(gap):.3g}."
-        found.append(("Where they are off.", f"{verdict.where}{overall if abs(gap) > 0.001 else ''}"))
+        clear = abs(gap) > 0.001 and clear_gap(gap, audit.base_rate, audit.effective_rows)
+        found.append(("Where they are off.", f"{verdict.where}{overall if clear else ''}"))
     if loss.held_out is not None and verdict.state == "off":
         found.append(
             (

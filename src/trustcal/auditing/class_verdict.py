@@ -67,7 +67,7 @@ def _headline(audit: ClassAudit, state: State, p: float | None, upper: float | N
             f"than {percent(upper)} of their payoff range by believing them."
         )
     if upper is not None and state in ("no evidence", "too few rows to tell"):
-        return undecided(state, "probabilities", audit.rows, upper)
+        return undecided(state, "probabilities", audit.rows, audit.effective_rows, upper)
     if state == "not tested":
         return f"On these rows {loses}. Whether that is chance was not tested: no simulations were asked for."
     if p is None:

@@ -144,9 +144,15 @@ def _group(audit: Audit, group: GroupAudit) -> str:
             f"which {amount(group.problem.by_chance or 0.0)} would show by chance."
         )
     gap = group.mean_prediction - group.base_rate
-    average = (
-        f" Its predictions are too {'high' if gap > 0 else 'low'}: {group.mean_prediction:.2f} on average, where the "
-        f"outcome has a frequency of {group.base_rate:.2f}."
-    )
-    found = f"{group_title(audit, group)}, where {group_loss(group)}."
-    return f"{found}{average if abs(gap) >= VISIBLE else ''}{yours}"
+    average = ""
+    if abs(gap) >= VISIBLE and clear_gap(gap, group.base_rate, group.rows):
+        average = (
+            f" Its predictions are too {'high' if gap > 0 else 'low'}: {group.mean_prediction:.2f} on average, where "
+            f"the outcome has a frequency of {group.base_rate:.2f}."
+        )
+    return f"{group_title(audit, group)}, where {group_loss(group)}.{average}{yours}"
+
+
+def clear_gap(gap: float, base_rate: float, rows: float | None) -> bool:
+    """Whether mean prediction and frequency differ by more than two standard errors of the frequency."""
+    return rows is None or gap**2 > 4 * max(base_rate * (1 - base_rate), 1 / rows) / rows

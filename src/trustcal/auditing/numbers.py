@@ -153,7 +153,7 @@ class ProblemLoss:
     upper: float | None
     """The upper end."""
     stakes: float
-    """The payoff range: the largest difference that the outcome or the action can make."""
+    """The payoff range: the largest difference between two best responses, for either outcome."""
 
     @property
     def regret(self) -> float:

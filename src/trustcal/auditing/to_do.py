@@ -29,9 +29,14 @@ _OTHERWISE: Final = {
     ),
     "not tested": ("Test it.", "Audit with simulations, such as draws=200 (--draws 200)."),
 }
+_REVERSED: Final = (
+    "The higher the prediction, the rarer the outcome: these look like probabilities of the other outcome. If they "
+    "are, use 1 minus the prediction, and audit again."
+)
 _LEARN: Final = "To learn it and keep it:"
 _LEARN_BY_GROUP: Final = "To learn a map for each group, if that is better on held-out rows, and keep it:"
-_INSTEAD: Final = "Do this instead of the above, not as well: recalibrated predictions need no other rule."
+_NO_OTHER_RULE: Final = "Do this instead of the above, not as well: recalibrated predictions need no other rule."
+_ALL_OR_GROUP: Final = "Do this or the above, not both: the command above compares them on held-out rows."
 
 
 def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
@@ -43,21 +48,36 @@ def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
     if audit.rows is None:
         return [("Replace each prediction by what it means.", "The distribution is known.", "q.calibrated()")]
     said: list[tuple[str, str, str | None]] = []
+    slope = None if audit.clinical is None else audit.clinical.slope
+    if slope is not None and slope.upper < 0:
+        said.append(("Check which outcome is predicted.", _REVERSED, None))
     if audit.problem is not None and audit.problem.lower:
         said.append(("Use another rule.", _rule(audit.problem), None))
     group = worst_group(audit)
-    if group is not None and group.remedy is not None and _helps(group.remedy, alone=not said):
+    instead = f"{_NO_OTHER_RULE} " if audit.problem is not None and audit.problem.lower else ""
+    alone = group is not None and group.remedy is not None and _helps(group.remedy, clearly=bool(instead))
+    if group is not None and group.remedy is not None and alone:
         lead = f"Recalibrate {group_title(audit, group)} by itself, by {group.remedy.method}."
-        instead = f"{_INSTEAD} " if said else ""
         said.append((lead, f"{_gain(group.remedy)} {instead}{_LEARN_BY_GROUP}", learning(audit, by=True)))
-    if audit.remedy is not None and _helps(audit.remedy, alone=not said):
-        instead = f"{_INSTEAD} " if said else ""
+        instead = f"{_ALL_OR_GROUP} "
+    if audit.remedy is not None and _helps(audit.remedy, clearly=alone):
         lead = f"Recalibrate{' all rows' if group is not None else ''}, by {audit.remedy.method}."
         said.append((lead, f"{_gain(audit.remedy)} {instead}{_LEARN}", learning(audit)))
     if said:
         return said
+    if audit.base_rate in (0, 1):
+        missing = int(audit.base_rate == 0)
+        return [
+            ("Collect rows of both outcomes.", f"No outcome is {missing}, so nothing can be learned from these.", None)
+        ]
     if audit.remedy is None:
-        return [("Recalibrate.", f"The outcomes are at hand. {_LEARN}", learning(audit, by=group is not None))]
+        return [
+            (
+                "Recalibrate.",
+                "To find the best method on held-out rows, and keep it:",
+                learning(audit, by=group is not None),
+            )
+        ]
     return [
         (
             "Collect more rows.",
@@ -68,9 +88,9 @@ def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
     ]
 
 
-def _helps(remedy: HeldOutGain, alone: bool) -> bool:
-    """Whether to advise it: it is recommended, and beside other advice its gain is clear."""
-    return remedy.method != "none" and (alone or remedy.lower > 0)
+def _helps(remedy: HeldOutGain, clearly: bool) -> bool:
+    """Whether to advise it: it is recommended, and its gain is clear if there is other advice of the same kind."""
+    return remedy.method != "none" and (not clearly or remedy.lower > 0)
 
 
 def _rule(problem: ProblemLoss) -> str:

@@ -9,6 +9,7 @@ from trustcal.auditing.harms import (
     ROUNDING,
     VISIBLE,
     Harm,
+    clear_gap,
     group_loss,
     group_title,
     harms,
@@ -111,9 +112,11 @@ def tested_state(p_value: float, upper: float) -> State:
     return "no evidence" if upper <= LARGE else "too few rows to tell"
 
 
-def undecided(state: State, things: str, rows: int | None, upper: float) -> str:
+def undecided(state: State, things: str, rows: int | None, effective: float | None, upper: float) -> str:
     """The headline where there is no evidence against predictions or probabilities."""
     count, most = f"{rows or 0:,} row{'s' * (rows != 1)}", percent(upper)
+    if rows is not None and effective is not None and effective < rows / 2:
+        count += f", which count as {effective:,.0f} of equal weight,"
     if state == "no evidence":
         return (
             f"No evidence against these {things}: what they show, calibrated ones would show by chance with {count}. "
@@ -139,7 +142,7 @@ def _trustworthy(audit: Audit) -> str:
 
 def _undecided(audit: Audit) -> str:
     assert audit.loss.upper is not None
-    return undecided(_state(audit), "predictions", audit.rows, audit.loss.upper)
+    return undecided(_state(audit), "predictions", audit.rows, audit.effective_rows, audit.loss.upper)
 
 
 def _off(audit: Audit) -> str:
@@ -172,7 +175,8 @@ def _anyone(audit: Audit) -> str:
 
 def _in_group(audit: Audit, group: GroupAudit) -> str:
     name, loss = group_title(audit, group), group_loss(group)
-    if abs(group.base_rate - group.mean_prediction) < VISIBLE:
+    gap = group.mean_prediction - group.base_rate
+    if abs(gap) < VISIBLE or not clear_gap(gap, group.base_rate, group.rows):
         return f"In {name} {loss}."
     return (
         f"In {name} the outcome has a frequency of {percent(group.base_rate)}, where "

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, final
 
-from trustcal.formats import amount, percent, probability, whole
+from trustcal.formats import amount, four_decimals, percent, probability, whole
 from trustcal.measures.corp import Corp
 from trustcal.predictor import Predictor
 
@@ -140,8 +140,10 @@ class ModelComparison:
             ends, by = f"{amount(found.lower)} to {amount(found.upper)}", "With your payoffs"
         else:
             found = PairedDifference(-nearest.brier.value, -nearest.brier.upper, -nearest.brier.lower)
-            what = f"is better than {nearest.second} by {found.value:.4f}"
-            ends, by = f"{found.lower:.4f} to {found.upper:.4f}", "By the Brier score"
+            what = f"is better than {nearest.second} by {four_decimals(found.value)}"
+            ends, by = f"{four_decimals(found.lower)} to {four_decimals(found.upper)}", "By the Brier score"
+        if found.value == found.lower == found.upper == 0:
+            return f"{by} {self.best} and {nearest.second} are the same on these rows."
         if not found.clear:
             return (
                 f"{by} it is not clear which model is best: {self.best} {what} on these rows, but that may be chance "

@@ -36,7 +36,10 @@ class Certificate:
         most = f"{100 * self.decision_loss:.3g} % of their payoff range"
         told = f"{sure}, nobody gains more than {most} by moving thresholds"
         if self.action_regret is not None:
-            told += f", and {sure[0].lower() + sure[1:]} your payoffs lose at most {self.action_regret:.4g} per row"
+            told += (
+                f", and {sure[0].lower() + sure[1:]} you gain at most {self.action_regret:.4g} per row by replacing an "
+                "action by another wherever it is recommended"
+            )
         return f"{told} ({self.rows:,} rows kept back); this assumes that new rows come from the same population."
 
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
-from trustcal.formats import amount, p_value, percent, small
+from trustcal.formats import amount, four_decimals, p_value, percent, small
 from trustcal.plots import regret_matrix
 from trustcal.report.page.policy import PLACE, sealed
 from trustcal.report.page.svg import svg
@@ -125,7 +125,15 @@ def _actions(audit: ClassAudit) -> str:
         promised, earned = (amount(part / one.mass) for part in (one.promised, one.earned))
         better, gain = (one.better, amount(one.gain)) if one.gain > 0 else ("", "")
         lines.append([one.action, percent(one.mass), promised, earned, small(gap / one.mass), better, gain])
-    headers = ["recommended", "on rows", "promised per row", "earned per row", "gap", "better", "gain per row of all"]
+    headers = [
+        "recommended",
+        "on rows",
+        "promised per such row",
+        "earned per such row",
+        "gap",
+        "better",
+        "gain per row of all",
+    ]
     return _table(headers, lines) + (
         '<p class="note">Gap: how far the frequencies of the classes are from the probabilities where the action is '
         "recommended, from 0 to 1.</p>"
@@ -197,7 +205,7 @@ _SCORES = (
 
 def _scores(audit: ClassAudit) -> str:
     lines = [
-        [name, *(f"{number:.4f}" for number in (found.loss, found.mcb, found.dsc, found.unc))]
+        [name, *map(four_decimals, (found.loss, found.mcb, found.dsc, found.unc))]
         for name, found in (("Brier score", audit.brier), ("Log loss", audit.log_loss))
     ]
     lines.append(["Truthful class-wise error", f"{audit.atb:.5f}", "", "", ""])

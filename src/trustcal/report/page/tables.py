@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from math import isfinite
 from typing import TYPE_CHECKING
 
-from trustcal.formats import acts, amount, p_equals, p_value, percent, small, whole
+from trustcal.formats import acts, amount, four_decimals, p_equals, p_value, percent, small, whole
 from trustcal.measures.table import MEASURES
 from trustcal.report.clinical import clinical_lines
 
@@ -136,7 +135,7 @@ def scores_table(audit: Audit) -> str:
     headers, lines = ["", "value", "miscalibration", "discrimination", "uncertainty"], []
     for name, split in (("Brier score", audit.scores.brier), ("Log loss", audit.scores.log_loss)):
         parts = (split.loss, split.mcb, split.dsc, split.unc)
-        cells = [f"{part:.4f}" if isfinite(part) else "∞" for part in parts]
+        cells = [four_decimals(part) for part in parts]
         lines.append((name, list(zip(headers[1:], [f"<b>{cells[0]}</b>", *cells[1:]], strict=True)), ""))
     if audit.scores.auc is not None:
         cells = [f"<b>{audit.scores.auc:.4f}</b>", "", "", ""]

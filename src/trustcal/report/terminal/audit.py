@@ -51,8 +51,8 @@ def _page(audit: Audit, frame: box.Box) -> RenderableType:
     parts += ["", Text("What those who act above a threshold lose", style="bold"), _losses(audit, frame)]
     parts.append(
         sentences(
-            "Losses are shares of the payoff range: the best that can happen to somebody minus the worst. A miss costs "
-            "as much as this many false alarms."
+            "Losses are shares of the payoff range: the most that the choice of an action can change what is earned. A "
+            "miss costs as much as this many false alarms."
         )
     )
     if audit.comparison is not None:
@@ -127,9 +127,9 @@ def _measures(inference: Inference, frame: box.Box) -> Table:
 def _losses(audit: Audit, frame: box.Box) -> Table:
     table = Table(box=frame)
     for header in ("acts\nabove", "a miss costs\n(alarms)", "loss, %\nof range", "by\nchance"):
-        table.add_column(header, justify="right")
-    table.add_column("should act", no_wrap=True)
-    table.add_column("decisions\nreversed", justify="right")
+        table.add_column(header, justify="right", min_width=max(map(len, header.split("\n"))))
+    table.add_column("should act")
+    table.add_column("decisions\nreversed", justify="right", min_width=9)
     for one in audit.losses:
         table.add_row(
             probability(one.threshold),
@@ -155,7 +155,7 @@ def _problem(problem: ProblemLoss, frame: box.Box) -> list[RenderableType]:
     facts.add_row("Estimated loss, as a share of the payoff range", percent(problem.share))
     actions = Table(box=frame)
     actions.add_column("recommended")
-    for header in ("on rows", "promised\nper row", "earned\nper row"):
+    for header in ("on rows", "promised\nper such row", "earned\nper such row"):
         actions.add_column(header, justify="right")
     actions.add_column("better")
     for one in problem.recommendations:

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.formats import amount, p_equals, percent, small
+from trustcal.formats import amount, four_decimals, p_equals, percent, small
 from trustcal.report.terminal.console import display, number_table, plain_text, sentences
 from trustcal.report.terminal.groups import few_rows, shortened
 
@@ -58,7 +58,7 @@ def class_fix_page(fix: ClassFileFix, frame: box.Box) -> RenderableType:
     if fix.before is not None and fix.after is not None:
         table = number_table(frame, "", "before", "after")
         table.add_row("Brier score", f"{fix.before.brier:.4f}", f"{fix.after.brier:.4f}")
-        table.add_row("Log loss", f"{fix.before.log_loss:.4f}", f"{fix.after.log_loss:.4f}")
+        table.add_row("Log loss", four_decimals(fix.before.log_loss), four_decimals(fix.after.log_loss))
         parts.append(table)
     return Group(*parts)
 
@@ -112,7 +112,8 @@ def _facts(audit: ClassAudit, frame: box.Box) -> Table:
         "Accuracy of the top label", percent(audit.top.base_rate), f"said {percent(audit.top.mean_prediction)}"
     )
     for name, found in (("Brier score", audit.brier), ("Log loss", audit.log_loss)):
-        table.add_row(name, f"{found.loss:.4f}", f"miscalibration {found.mcb:.4f}, discrimination {found.dsc:.4f}")
+        parts = f"miscalibration {four_decimals(found.mcb)}, discrimination {four_decimals(found.dsc)}"
+        table.add_row(name, four_decimals(found.loss), parts)
     table.add_row("Truthful class-wise error", small(audit.atb), "mean of ATB over the classes")
     held_out = "" if audit.worst.held_out is None else f"; {percent(audit.worst.held_out)} on held-out rows"
     table.add_row(
@@ -122,7 +123,7 @@ def _facts(audit: ClassAudit, frame: box.Box) -> Table:
 
 
 def _actions(audit: ClassAudit, frame: box.Box) -> Table:
-    table = number_table(frame, "recommended", "on rows", "promised\nper row", "earned\nper row")
+    table = number_table(frame, "recommended", "on rows", "promised\nper such row", "earned\nper such row")
     table.add_column("better")
     table.add_column("gain\nper row", justify="right")
     found = sorted((one for one in audit.problem.recommendations if one.mass > 0), key=lambda one: -one.gain)

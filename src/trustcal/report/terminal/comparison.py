@@ -67,9 +67,9 @@ def methods_table(comparison: Comparison, frame: box.Box) -> list[RenderableType
     return [
         _table(comparison, frame),
         Text(
-            f"Above best: {loss}, minus that of the best method, ± its standard error. {rule} Decision loss: the most "
-            "anyone could gain by moving thresholds; after noise, CDL over all draws. Guarantee: an upper bound on CDL "
-            "for any outcomes, given the measured distance to calibration."
+            f"Above best: {loss}, minus that of the best method that may be recommended, ± its standard error. {rule} "
+            "Decision loss: the most anyone could gain by moving thresholds; after noise, CDL over all draws. "
+            "Guarantee: an upper bound on CDL for any outcomes, given the measured distance to calibration."
         ),
         "",
         f"{comparison.rows:,} rows, {how}.",

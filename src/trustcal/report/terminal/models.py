@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -11,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.formats import amount, percent
+from trustcal.formats import amount, four_decimals, percent
 from trustcal.report.terminal.console import display, number_table, plain_text
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _models(comparison: ModelComparison, frame: box.Box) -> Table:
             f"{model.brier:.4f}",
             f"{model.split.mcb:.4f}",
             f"{model.split.dsc:.4f}",
-            f"{model.log_loss:.4f}" if isfinite(model.log_loss) else "∞",
+            four_decimals(model.log_loss),
             "–" if model.auc is None else f"{model.auc:.4f}",
             percent(model.decision_loss),
         ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -10,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trustcal.formats import four_decimals
 from trustcal.report.clinical import WHAT_THEY_MISS, clinical_lines
 from trustcal.report.terminal.console import number_table
 
@@ -21,9 +21,7 @@ def scores_tables(audit: Audit, frame: box.Box) -> list[RenderableType]:
     """Brier score and log loss with their parts, the AUC, and the clinical numbers."""
     table = number_table(frame, "score", "value", "miscali-\nbration", "discri-\nmination", "uncer-\ntainty")
     for name, split in (("Brier score", audit.scores.brier), ("Log loss", audit.scores.log_loss)):
-        table.add_row(
-            name, *(f"{x:.4f}" if isfinite(x) else "∞" for x in (split.loss, split.mcb, split.dsc, split.unc))
-        )
+        table.add_row(name, *map(four_decimals, (split.loss, split.mcb, split.dsc, split.unc)))
     if audit.scores.auc is not None:
         table.add_row("AUC", f"{audit.scores.auc:.4f}", "", "", "")
     note = (
