@@ -245,3 +245,30 @@ def test_the_profile_of_many_values_has_the_bits_of_few(monkeypatch: pytest.Monk
     for reference in (q.isotonic(), q.calibrated(), Predictor([q.base_rate], [1.0], [q.base_rate]), q):
         copied = loss_profile(q, reference, q.p.copy())  # thresholds that are not known to be the predictions
         np.testing.assert_array_equal(loss_profile(q, reference, q.p), copied)
+
+
+def test_rounding_does_not_widen_the_range_of_cutoff() -> None:
+    """Only one of five values is off; the others are calibrated up to rounding, which had chosen three of them."""
+    p = np.repeat([0.1, 0.3, 0.5, 0.7, 0.9], 1000)
+    ones = {0.1: 100, 0.3: 300, 0.5: 900, 0.7: 700, 0.9: 900}
+    found = cutoff_witness(np.concatenate([np.arange(1000) < count for count in ones.values()]), p)
+    assert (found.low, found.high, found.sign, found.mass) == (0.5, 0.5, -1, 0.2)
+    ones[0.5] = 500
+    fine = cutoff_witness(np.concatenate([np.arange(1000) < count for count in ones.values()]), p)
+    assert (fine.value, fine.sign, fine.mass) == (0.0, 0, 0.0)
+    assert cutoff(Predictor([1e-300], [1.0], [0.0])) == 1e-300
+
+
+@given(predictors())
+def test_no_narrower_range_attains_cutoff(q: Predictor) -> None:
+    found = cutoff_witness(q)
+    width = int(((q.p >= found.low) & (q.p <= found.high)).sum())
+    best = max(abs(q.bias[i:k].sum()) for i in range(len(q) + 1) for k in range(i, len(q) + 1))
+    assert all(abs(q.bias[i : i + less].sum()) < best for less in range(1, width) for i in range(len(q) - less + 1))
+
+
+def test_atb_unbiased_takes_equal_weights_only() -> None:
+    y, p = [0, 1, 1, 0], [0.5, 0.4, 0.5, 0.2]
+    assert atb_unbiased(y, p, [2.0] * 4) == atb_unbiased(y, p)
+    with pytest.raises(ValueError, match="rows of equal weight"):
+        atb_unbiased(y, p, [1, 1, 1, 2])

@@ -110,15 +110,17 @@ def atb_l1(
     return min(1.0, _over_cuts(q, np.abs))
 
 
-def atb_unbiased(y_true: Predictor | ArrayLike, y_prob: ArrayLike | None = None) -> float:
+def atb_unbiased(
+    y_true: Predictor | ArrayLike, y_prob: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+) -> float:
     """An unbiased estimate of the population's ATB, from n independent rows of equal weight.
 
         (n·ATB − Brier)/(n − 1)
 
     Parameters
     ----------
-    y_true, y_prob
-        A `Predictor` counted from rows of equal weight, or outcomes and predictions.
+    y_true, y_prob, sample_weight
+        A `Predictor`, or outcomes, predictions and weights; rows must have equal weights.
 
     Returns
     -------
@@ -132,7 +134,7 @@ def atb_unbiased(y_true: Predictor | ArrayLike, y_prob: ArrayLike | None = None)
 
     O(n), after one sort for rows.
     """
-    q = as_predictor(y_true, y_prob)
+    q = as_predictor(y_true, y_prob, sample_weight)
     if q.rows is None or q.effective_rows != q.rows or q.rows < 2:
         given = "is a known law" if q.rows is None else f"has {q.rows} rows, effective sample size {q.effective_rows}"
         raise ValueError(f"an unbiased estimate of ATB needs two or more rows of equal weight, but this {given}.")

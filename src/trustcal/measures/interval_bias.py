@@ -17,6 +17,9 @@ from trustcal.rows import running_sum
 
 FloatArray = NDArray[np.float64]
 
+_ROUNDING = 4 * np.finfo(np.float64).eps
+"""Sums of biases that differ by this share of all that is added up may differ by rounding only."""
+
 
 @final
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def cutoff_witness(
     Returns
     -------
     CutoffWitness
-        The first range, where several attain it.
+        The narrowest range, where several attain it up to rounding; the first of these.
 
     Examples
     --------
@@ -99,8 +102,7 @@ def cutoff_witness(
     O(n), after one sort for rows.
     """
     q = as_predictor(y_true, y_prob, sample_weight)
-    sums = bias_sums(q)
-    top, bottom = int(np.argmax(sums)), int(np.argmin(sums))
+    top, bottom = _narrowest(bias_sums(q), _ROUNDING * float(np.maximum(q.p * q.mass, q.positive).sum()))
     if top == bottom:
         return CutoffWitness(0.0, np.nan, np.nan, 0, 0.0)
     inside = slice(min(top, bottom), max(top, bottom))
@@ -138,6 +140,16 @@ def stepcal(
     O(n), after one sort for rows.
     """
     return min(1.0, float(np.abs(bias_sums(as_predictor(y_true, y_prob, sample_weight))).max()))
+
+
+def _narrowest(sums: FloatArray, rounding: float) -> tuple[int, int]:
+    """A greatest and a least entry next to each other, of those that are so up to rounding."""
+    high, low = np.flatnonzero(sums >= sums.max() - rounding), np.flatnonzero(sums <= sums.min() + rounding)
+    after = np.searchsorted(low, high)
+    near = low[np.stack([np.maximum(after - 1, 0), np.minimum(after, len(low) - 1)])]
+    width = np.abs(near - high)
+    first = np.where(width == width.min(), np.minimum(near, high), len(sums)).argmin()
+    return int(np.tile(high, 2)[first]), int(near.ravel()[first])
 
 
 def bias_sums(q: Predictor) -> FloatArray:
