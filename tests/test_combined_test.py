@@ -122,3 +122,9 @@ def test_power_is_close_to_that_of_the_best_statistic(curve: str) -> None:
     best = max(np.mean([test.single[name] <= 0.05 for test in found]) for name in STATISTICS)
     assert 0.3 < best < 0.99
     assert np.mean([test.p_value <= 0.05 for test in found]) >= 0.85 * best
+
+
+@pytest.mark.parametrize("tiny", [1e-307, 1e-310, 5e-324])
+def test_predictions_next_to_0(tiny: float) -> None:
+    """Outcome 1 was all but impossible."""
+    assert combined_test(Predictor.from_samples([0, 1, 0], [0.0, tiny, 1e-3]), draws=99, rng=0).p_value <= 0.02

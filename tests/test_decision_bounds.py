@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import trustcal as tc
 from tests.strategies import bounded_problems
@@ -203,3 +204,15 @@ def test_theorem_41_cutoff_and_the_fit_of_the_rows(law: Predictor) -> None:
         used = Predictor(values, np.bincount(at, law.mass), np.bincount(at, law.positive))
         missed += [abs(cutoff(q) - cutoff(law)) > deviation, cutoff(used) > fit, monotone_cdl(used) > fit]
     assert missed.max() <= 0.05 * samples
+
+
+@pytest.mark.parametrize("heavy", [1e160, 1e200, 1e300])
+@pytest.mark.parametrize("cluster", [None, np.arange(200) // 3])
+def test_parts_of_rows_beside_a_very_heavy_one(heavy: float, cluster: NDArray[np.int64] | None) -> None:
+    """The part without it has the size of its own rows, though their squared shares underflow."""
+    rng = np.random.default_rng(0)
+    p = rng.random(200)
+    q = Predictor.from_samples(rng.random(200) < p, p, np.append(heavy, np.ones(199)), cluster=cluster)
+    sizes = sorted(part.size for part in learn_and_judge(q, rng))
+    assert sizes[0] == pytest.approx(1)
+    assert sizes[1] > 20

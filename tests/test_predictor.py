@@ -19,6 +19,7 @@ import trustcal as tc
 from tests.oracles import rounding
 from tests.strategies import calibrated_predictors, predictors, samples
 from trustcal import Predictor
+from trustcal.measures.counts import constant_weights
 
 # --- exact values
 
@@ -362,3 +363,21 @@ def test_other_bad_arguments() -> None:
         q.map(lambda p: p + 1)
     with pytest.raises(ValueError, match=r"1 predictions to as many, but gave the shape \(2,\)"):
         q.map(lambda p: np.zeros(2))
+
+
+@given(st.floats(-165, -150))
+def test_weights_whose_squares_lose_their_digits_are_allowed(exponent: float) -> None:
+    q = Predictor.from_samples([1, 0], [0.2, 0.7], [10.0**exponent, 1.0])
+    assert q.mass.tolist() == pytest.approx([10.0**exponent, 1.0], rel=1e-15)
+
+
+def test_pandas_missing_value_is_no_cluster() -> None:
+    with pytest.raises(ValueError, match="every row must have a cluster: 1 of 2 rows"):
+        Predictor.from_samples([0, 1], [0.2, 0.3], cluster=pd.Series(["a", None], dtype="string"))
+
+
+def test_weights_that_differ_within_values_are_not_constant() -> None:
+    """Weights 1, 1, 4 have the squares of two equal rows."""
+    y, p = [0, 0, 0, 1, 1, 1] * 5, np.repeat(np.linspace(0.1, 0.9, 10), 3)
+    assert not constant_weights(Predictor.from_samples(y, p, [1, 1, 4] * 10))
+    assert constant_weights(Predictor.from_samples(y, p, np.repeat(np.arange(1, 11), 3)))

@@ -287,7 +287,10 @@ def as_predictor(
             "Put the output on a grid: smooth(q, noise, cells=100)."
         )
     if y_prob is None:
-        raise ValueError("y_prob is missing: give a Predictor, or both y_true and y_prob, in this order.")
+        raise ValueError(
+            f"a Predictor is needed, not {type(y_true).__name__}: Predictor.from_samples(y_true, y_prob) makes one. "
+            "Measures also take y_true and y_prob, in this order."
+        )
     return Predictor.from_samples(y_true, y_prob, sample_weight)
 
 

@@ -293,7 +293,7 @@ def checked_clusters(cluster: ArrayLike, rows: int) -> NDArray[Any]:
     """The label of the cluster of each row."""
     label = np.asarray(cluster)
     if label.dtype.kind not in "biuf":
-        missing = np.array([value is None or value != value for value in label.ravel().tolist()], dtype=bool)
+        missing = np.array([_missing(value) for value in label.ravel().tolist()], dtype=bool)
         label = label.astype(str)
     else:
         missing = np.isnan(label)
@@ -306,3 +306,10 @@ def checked_clusters(cluster: ArrayLike, rows: int) -> NDArray[Any]:
             "Pass columns of the same table."
         )
     return label
+
+
+def _missing(value: object) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA has no truth value
+        return True

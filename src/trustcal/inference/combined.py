@@ -20,6 +20,8 @@ _FARTHEST = 16.0
 """Log odds are cut off here, beyond 1 in 10^7: certain predictions have infinite ones."""
 _SAME = 1e-12
 """Statistics this close, relatively, are equal up to rounding, and a tie counts against the finding."""
+_LEAST = 1e-250
+"""No variance is less: the score test divides by it."""
 _STEPS = 0.15
 """Per value and draw: plain Python is used up to 133,000 of them, which take less time than loading numba."""
 _AT_ONCE = 1 << 20
@@ -142,8 +144,8 @@ def _spiegelhalter(q: Predictor, bias: FloatArray) -> FloatArray:
 
 
 def bias_variance(q: Predictor) -> FloatArray:
-    """The variance of each value's bias if the predictions are calibrated and the rows independent."""
-    return q.mass**2 / np.maximum(q.rows_at, 1.0) * q.p * (1 - q.p)
+    """The variance of each value's bias if the predictions are calibrated and the rows independent; never 0."""
+    return np.maximum(q.mass**2 / np.maximum(q.rows_at, 1.0) * q.p * (1 - q.p), _LEAST)
 
 
 STATISTICS: Final[Mapping[str, Callable[[Predictor, FloatArray], FloatArray]]] = {

@@ -132,8 +132,8 @@ def _parts(q: Predictor, chances: Sequence[float], random: np.random.Generator) 
         rest = rest - taken
         heavy = taken if alike else taken * weight
         total = float(heavy.sum())
-        squares = total if alike else float((heavy * weight).sum())
-        parts.append(Part(heavy, total**2 / squares if total else 0.0, alike))
+        mean = 1.0 if alike or not total else float((heavy / total * weight).sum())  # of the weights, by weight
+        parts.append(Part(heavy, total / mean, alike))
     return parts
 
 
@@ -159,6 +159,6 @@ def _parts_of_clusters(q: Predictor, chances: Sequence[float], random: np.random
             for side in (~rows.outcome, rows.outcome)
         ]
         shares = rows.shares[taken]
-        size = float(shares.sum() ** 2 / (shares**2).sum()) if taken.any() else 0.0
+        size = 1 / float(((shares / shares.sum()) ** 2).sum()) if taken.any() else 0.0
         parts.append(Part(np.stack(weight), size, False))
     return parts

@@ -37,7 +37,7 @@ def row_counts(q: Predictor) -> tuple[IntArray, IntArray] | None:
 
 
 def constant_weights(q: Predictor) -> bool:
-    """Whether the rows of a value may all have the same weight: their number and that of the ones are whole.
+    """Whether the rows of a value may all have the same weight: their number and that of the ones are as for such rows.
 
     >>> constant_weights(Predictor.from_samples([0, 1, 1], [0.2, 0.2, 0.7], [2, 2, 1]))
     True
@@ -46,6 +46,8 @@ def constant_weights(q: Predictor) -> bool:
     """
     if q.squares is None:
         return row_counts(q) is not None
+    if q.rows is not None and abs(float(q.rows_at.sum()) - q.rows) > WHOLE * q.rows:
+        return False
     numbers = np.concatenate([q.rows_at, q.rows_at * q.p_hat])
     return bool((np.abs(numbers - np.rint(numbers)) <= WHOLE * np.maximum(numbers, 1.0)).all())
 

@@ -99,7 +99,9 @@ def checked_law(
                 f"squares must have one entry per prediction value, but there are {len(squares)} for {len(p)} values."
             )
         refuse(
-            ~((squares >= 0) & (squares <= mass**2 * (1 + 1e-9))),
+            ~(
+                (squares >= 0) & (squares <= mass**2 * (1 + 1e-9) + np.finfo(np.float64).tiny)
+            ),  # below it digits are lost
             squares,
             "squares must lie between 0 and mass², value by value",
             "squares[i] is the sum of the squared shares of the rows that predict p[i]",
