@@ -51,7 +51,7 @@ def test_numbers_are_those_of_the_measures() -> None:
     assert (audit.ece, audit.cdl, audit.cells, audit.rows) == (tc.ece(RAIN), 1.0, None, None)
     assert audit.worst.thresholds == (0.5,)
     assert audit.worst_threshold == next(loss for loss in audit.losses if loss.threshold == 0.5)
-    assert audit.worst_threshold.reversed == 1
+    assert audit.worst_threshold.reversed == 0.5  # never to act gains half of the loss
     for loss in audit.losses:
         assert loss.loss == tc.threshold(loss.threshold).swap_regret(RAIN)
     assert audit.problem is not None
@@ -164,7 +164,7 @@ def test_json_holds_every_number() -> None:
     assert data["worst"]["payoff"] == [[1, 0], [0, 1]]
     assert data["losses"][5] == {
         "threshold": 0.5, "acts_on": False, "loss": 1.0, "by_chance": None, "instead": None, "instead_on": False,
-        "gain": 0.5, "reversed": 1.0,
+        "gain": 0.5, "reversed": 0.5,
     }  # fmt: skip
     assert data["problem"] is None
 

@@ -99,7 +99,7 @@ def test_doing_nothing_is_recommended_where_noise_promises_less(
     command = ["fix", CENSUS, "-o", str(out), "-p", "prediction", "-y", "outcome", "--eps", "auto", "--seed", "1"]
     assert main(command) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith("Do nothing: acting on the predictions as they are loses 0.05")
+    assert printed.startswith("Noise does not help here: acting on the predictions as they are loses 0.05")
     assert "no more than the 0.223 that noise guarantees. No file is written." in " ".join(printed.split())
     assert "CDL ≤ 0.222969 (Theorem 44, sharpening Theorem 3.1)" in " ".join(printed.split())
     assert not out.exists()
@@ -246,12 +246,12 @@ def test_where_nothing_helps_nothing_is_saved(tmp_path: Path, capsys: pytest.Cap
     file, saved = tmp_path / "in.csv", tmp_path / "remedy.json"
     file.write_text("p,y\n" + "".join(f"{a!r},{int(b)}\n" for a, b in zip(p.tolist(), y.tolist(), strict=True)))
     assert main(["fix", str(file), "-p", "p", "-y", "y", "--save", str(saved)]) == 0
-    assert capsys.readouterr().out.startswith("Do nothing.")
+    assert capsys.readouterr().out.startswith("No remedy clearly helps here.")
     assert not saved.exists()
     none = tc.remedies.fit("none", y, p)
     fix = fix_file(file, tmp_path / "out.csv", prediction="p", remedy=none)
     assert not fix.written
-    assert fix.advice.startswith("Do nothing")
+    assert fix.advice.startswith("Do nothing: that is the remedy")
     assert not (tmp_path / "out.csv").exists()
 
 

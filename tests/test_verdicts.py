@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -455,3 +456,73 @@ def test_the_verdict_does_not_depend_on_the_seed() -> None:
     for power in (1.0, 1.6):
         y = rng.random(500) < p**power
         assert len({tc.audit(y, p, rng=seed).verdict.state for seed in range(4)}) == 1
+
+
+def _in_two_cells(rows: int) -> pl.DataFrame:
+    """Calibrated but for two cells of eight, where predictions are 0.15 too high and too low: the whole hides it."""
+    rng = np.random.default_rng(0)
+    p, cell = rng.uniform(0.2, 0.8, rows), rng.choice(list("abcdefgh"), rows)
+    truth = p + 0.15 * (cell == "a") - 0.15 * (cell == "b")
+    return pl.DataFrame({"p": p, "y": rng.random(rows) < truth, "cell": cell})
+
+
+def test_a_hurt_group_is_not_hidden_by_the_whole() -> None:
+    """All rows together lose next to nothing, whatever their p-value."""
+    audit = tc.audit(_in_two_cells(40_000), prediction="p", outcome="y", by="cell")
+    assert audit.verdict.state == "off"
+    assert audit.verdict.headline.startswith("These predictions are off in part of the rows, and not by chance. In ")
+    assert not audit.verdict.fine
+    assert "Nothing to fix" not in str(audit)
+
+
+def test_a_hurt_segment_reaches_the_verdict_and_the_advice() -> None:
+    audit = tc.audit(_in_two_cells(40_000), prediction="p", outcome="y", segments="all")
+    assert audit.segments is not None
+    assert audit.verdict.state == "off"
+    assert "Where cell = " in audit.verdict.headline
+    assert any(harm.who == "Worst-hurt segment" for harm in audit.verdict.hurt)
+    assert any(one.lead == "Recalibrate the segments that are hurt." for one in audit.advice)
+
+
+def test_chance_is_not_a_loss_where_values_repeat() -> None:
+    """20 rows for each of 1,000 values: CDL shows 1 to 2 % of calibrated predictions."""
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random(20_000), 3)
+    audit = tc.audit(rng.random(20_000) < p, p)
+    assert audit.loss.measure == "cdl"
+    assert audit.loss.shown > 0.01
+    assert audit.loss.estimate < 0.003
+    off = tc.audit(rng.random(20_000) < np.round(p, 1) ** 2, np.round(p, 1))
+    assert off.loss.estimate == off.loss.shown
+
+
+def test_what_is_earned_and_gained_on_a_threshold_adds_up() -> None:
+    """Predictions on the threshold count the worse way in both: here not to treat, where 30 % are ones."""
+    q = Predictor.from_samples([0] * 70 + [1] * 30 + [0] * 95 + [1] * 5, [0.25] * 100 + [0.05] * 100)
+    problem = tc.DecisionProblem([[0, 0], [-100, 300]])
+    found = tc.audit(q, payoff=problem).problem
+    assert found is not None
+    assert found.thresholds == (0.25,)
+    assert (found.value, found.moving) == pytest.approx((0.0, 10.0))
+    assert problem.value(q.isotonic()) == pytest.approx(10.0)
+
+
+def test_certain_predictions_that_were_wrong_are_named() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    assert not tc.audit(y, p).verdict.caveats
+    (caveat,) = tc.audit([*y, 0], [*p, 1.0]).verdict.caveats
+    assert caveat.startswith("Some predictions of exactly 0 or 1 were wrong")
+
+
+def test_the_command_learns_the_method_that_was_judged(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    y = rng.random(2000) < p**2
+    file = tmp_path / "rows.csv"
+    file.write_text("p,y\n" + "".join(f"{a!r},{int(b)}\n" for a, b in zip(p.tolist(), y.tolist(), strict=True)))
+    audit = tc.audit(file, prediction="p", outcome="y")
+    assert audit.remedy is not None
+    (command,) = (one.command for one in audit.advice if one.command)
+    assert f"--method {shlex.quote(audit.remedy.method)} " in command

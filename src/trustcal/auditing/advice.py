@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
-from trustcal.auditing.harms import clear_gap
+from trustcal.auditing.harms import SLIGHT, clear_gap
 from trustcal.auditing.losses import MONOTONE
 from trustcal.auditing.numbers import SIGNIFICANT
 from trustcal.auditing.to_do import to_do
-from trustcal.auditing.verdict import SLIGHT
 from trustcal.formats import listed, percent, probability, rounded, whole
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def _meaning(audit: Audit) -> list[tuple[str, str]]:
         overall = f" On average over all rows they are too {'high' if gap > 0 else 'low'} by {abs(gap):.3g}."
         clear = abs(gap) > 0.001 and clear_gap(gap, audit.base_rate, audit.effective_rows)
         found.append(("Where they are off.", f"{verdict.where}{overall if clear else ''}"))
-    if loss.held_out is not None and verdict.state == "off":
+    if loss.held_out is not None and verdict.where is not None:
         found.append(
             (
                 "A check.",
@@ -56,7 +55,7 @@ def _meaning(audit: Audit) -> list[tuple[str, str]]:
             )
         )
     safe = [probability(one.threshold) for one in audit.losses if one.loss - (one.by_chance or 0.0) < SLIGHT]
-    if verdict.state == "off" and safe and len(safe) < len(audit.losses):
+    if verdict.where is not None and safe and len(safe) < len(audit.losses):
         found.append(
             ("Who need not worry.", f"Those who act above {listed(safe)} lose less than {percent(SLIGHT)} each.")
         )

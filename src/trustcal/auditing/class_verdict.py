@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trustcal.auditing.harms import VISIBLE, Harm
+from trustcal.auditing.harms import VISIBLE, Harm, clear_gap
 from trustcal.auditing.numbers import SIGNIFICANT
 from trustcal.auditing.verdict import State, Verdict, tested_state, undecided
 from trustcal.formats import amount, percent
@@ -136,7 +136,7 @@ def _hurt(audit: ClassAudit) -> list[Harm]:
     one = worst_view(audit)
     if one is not None:
         ends = (one.known[0].lower, one.known[0].upper) if one.known else (None, None)
-        found.append(Harm(f"Class {one.name}", _about_class(one), loss_of(one), *ends))
+        found.append(Harm(f"Class {one.name}", _about_class(one, audit.effective_rows), loss_of(one), *ends))
     if audit.pairs and audit.pairs[0].loss > 0:
         pair = audit.pairs[0]
         found.append(
@@ -189,11 +189,14 @@ def loss_of(one: ViewMeasures) -> float:
     return one.known[0].excess if one.known else one.values["monotone_cdl"]
 
 
-def _about_class(one: ViewMeasures) -> str:
-    high = "high" if one.mean_prediction > one.base_rate else "low"
+def _about_class(one: ViewMeasures, rows: float | None) -> str:
+    gap = one.mean_prediction - one.base_rate
+    told = f"whoever acts on its probability loses up to {percent(loss_of(one))} of their payoff range."
+    if not clear_gap(gap, one.base_rate, rows):
+        return told
     return (
-        f"whoever acts on its probability loses up to {percent(loss_of(one))} of their payoff range. It is too {high}: "
-        f"{one.mean_prediction:.3f} on average, where its frequency is {one.base_rate:.3f}."
+        f"{told} It is too {'high' if gap > 0 else 'low'}: {one.mean_prediction:.3f} on average, where its frequency "
+        f"is {one.base_rate:.3f}."
     )
 
 

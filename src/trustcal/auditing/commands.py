@@ -10,20 +10,21 @@ if TYPE_CHECKING:
     from trustcal.reading import Provenance
 
 
-def learning(audit: Audit, by: bool = False) -> str:
-    """What learns the remedy: a command where files were read, otherwise a call in Python.
+def learning(audit: Audit, by: bool = False, method: str | None = None) -> str:
+    """What learns the remedy, or the one by a method: a command where files were read, otherwise a call in Python.
 
     Payoffs that were not read from a file have a placeholder in the command: FILE.  In a call, y_true, y_prob, frame,
     groups and problem stand for what was given to the audit.
     """
     facts = audit.provenance
     if facts is None or not facts.files:
-        return _call(audit, facts, by)
+        return _call(audit, facts, by, method)
     columns, words = facts.columns, ["trustcal", "fix", *map(_file, facts.files)]
     words += _option("--table", facts.table)
     words += ["-p", columns.prediction, "-y", columns.outcome]
     words += _option("-w", columns.weight)
     words += _option("--by", columns.by[0] if by and columns.by else None)
+    words += _option("--method", method)
     words += _option("--positive", facts.positive)
     words += _option("--resolution", f"{facts.resolution:.17g}" if facts.resolution_asked else None)
     words += ["--drop-invalid"] if facts.dropped.total else []
@@ -40,7 +41,7 @@ def _file(name: str) -> str:
     return f"./{name}" if name.startswith("-") and name != "-" else name
 
 
-def _call(audit: Audit, facts: Provenance | None, by: bool) -> str:
+def _call(audit: Audit, facts: Provenance | None, by: bool, method: str | None) -> str:
     """The call for arrays and frames."""
     if facts is None:
         given = ["y_true", "y_prob", *(["sample_weight"] if audit.weighted else []), *(["by=groups"] if by else [])]
@@ -50,5 +51,6 @@ def _call(audit: Audit, facts: Provenance | None, by: bool) -> str:
         named |= {"by": columns.by[0] if by and columns.by else None, "positive": facts.positive}
         given = ["frame", *(f"{name}={value!r}" for name, value in named.items() if value is not None)]
         given += ["drop_invalid=True"] if facts.dropped.total else []
-    payoff = [] if audit.problem is None else ["payoff=problem"]
-    return f"trustcal.remedies.choose({', '.join([*given, *payoff])})"
+    given += [] if audit.problem is None else ["payoff=problem"]
+    given += [] if method is None else [f"method={method!r}"]
+    return f"trustcal.remedies.choose({', '.join(given)})"

@@ -11,9 +11,12 @@ from trustcal.formats import acts, amount, percent
 if TYPE_CHECKING:
     from trustcal.auditing.numbers import GroupAudit, ProblemLoss
     from trustcal.auditing.record import Audit
+    from trustcal.segmenting import Segment
 
 ROUNDING: Final = 1e-12
 """A loss below this is rounding."""
+SLIGHT: Final = 0.005
+"""A loss of at most half a per cent of the payoff range matters to nobody, whatever the test says."""
 VISIBLE: Final = 0.01
 """A mean prediction this close to the frequency of the outcome is not what is wrong."""
 
@@ -45,8 +48,13 @@ def harms(audit: Audit, off: bool) -> list[Harm]:
         loss = group.loss
         who = "Group that is off" if _free(group) else "Worst-hurt group"
         said.append(Harm(who, _group(audit, group), loss.estimate, loss.lower, loss.upper))
+    segment = worst_segment(audit)
+    if segment is not None:
+        unit = 1.0 if problem is None else problem.stakes or 1.0
+        share = [part / unit for part in (segment.harm, segment.lower, segment.upper)]
+        said.append(Harm("Worst-hurt segment", in_segment(segment), *share))
     one = audit.worst_threshold
-    if one.loss > ROUNDING and off:
+    if off and one.gain > max(ROUNDING, one.by_chance or 0.0):
         should = acts(one.instead, one.instead_on)
         rule = f"{should} act" if should in ("never", "always") else f"act {should}"
         chance = "" if one.by_chance is None else f" ({percent(one.by_chance)} would show by chance)"
@@ -60,8 +68,35 @@ def harms(audit: Audit, off: bool) -> list[Harm]:
 
 def worst_group(audit: Audit) -> GroupAudit | None:
     """Of the groups that are off by more than chance, the one that loses most, with the user's payoffs if given."""
-    hurt = [group for group in audit.groups if group.p_value is not None and group.p_value <= SIGNIFICANT]
+    hurt = [
+        group
+        for group in audit.groups
+        if group.p_value is not None and group.p_value <= SIGNIFICANT and (group.loss.upper or 0.0) > SLIGHT
+    ]
     return max(hurt, key=lambda group: group.harm, default=None)
+
+
+def worst_segment(audit: Audit) -> Segment | None:
+    """Of the segments that a search found, the one with the largest total harm, if it is clear that there is any."""
+    found = () if audit.segments is None else audit.segments.found
+    return next((one for one in found if one.conditions and one.lower > 0), None)
+
+
+def in_segment(segment: Segment) -> str:
+    """What is lost in a segment, in one sentence."""
+    where = f"Where {segment} ({percent(segment.share)} of the rows)"
+    if segment.better is not None:
+        ends = f"95 % interval: {amount(segment.lower)} to {amount(segment.upper)}"
+        return (
+            f"{where}, “{segment.better}” instead of “{segment.taken}” would earn {amount(segment.harm)} more per row "
+            f"of theirs ({ends})."
+        )
+    high = "high" if segment.gap < 0 else "low"
+    ends = f"95 % interval: {percent(segment.lower)} to {percent(segment.upper)}"
+    return (
+        f"{where}, predictions are too {high}, by about {abs(segment.gap):.2f}: up to {percent(segment.harm)} of the "
+        f"payoff range is lost ({ends})."
+    )
 
 
 def group_title(audit: Audit, group: GroupAudit) -> str:

@@ -78,10 +78,9 @@ def threshold_loss(q: Predictor, measure: str, mu: float, by_chance: float | Non
     first = int(np.searchsorted(q.p, place, side="left" if on else "right"))
     mass, one = q.upper_sums
     gain = float((one[first] - one[own]) - mu * (mass[first] - mass[own])) / max(mu, 1 - mu)
-    changed = abs(float(mass[first] - mass[own]))
+    changed = abs(float(mass[first] - mass[own])) if gain > 0 else 0.0
     if measure == VALUES:
-        swaps = threshold(mu).swaps(q)
-        loss, changed = float(swaps.gain.sum()), float(q.mass[swaps.gain > 0].sum())
+        loss = float(threshold(mu).swaps(q).gain.sum())
     return ThresholdLoss(mu, acts_on, loss, by_chance, place, on, max(0.0, min(gain, loss)), changed)
 
 
@@ -142,11 +141,13 @@ def decision_loss(
     if known is None:
         return DecisionLoss(measure, shown, None, shown, None, None, None)
     single = measure == MONOTONE
+    # Where values repeat, rows overstate the loss only next to 0.
+    debiased = single or known.p_value > SIGNIFICANT
     return DecisionLoss(
         measure=measure,
         shown=shown,
         by_chance=known.floor,
-        estimate=known.excess if single else shown,
+        estimate=known.excess if debiased else shown,
         lower=known.lower if p_value is None or p_value <= SIGNIFICANT else 0.0,
         upper=max(known.upper, _unseen(q)),
         held_out=held_out(q, rng=rng) if single and splittable(q) else None,
@@ -192,7 +193,7 @@ def problem_loss(q: Predictor, problem: DecisionProblem, drawn: tuple[FloatArray
         payoff=payoff_table(problem),
         thresholds=tuple(problem.thresholds.tolist()),
         responses=tuple(problem.responses.tolist()),
-        value=problem.value(q),
+        value=_earned(q, problem, moving),
         action_regret=swapping,
         recommendations=problem.recommendations(q),
         moving=moving,
@@ -202,6 +203,12 @@ def problem_loss(q: Predictor, problem: DecisionProblem, drawn: tuple[FloatArray
         upper=upper,
         stakes=problem.stakes,
     )
+
+
+def _earned(q: Predictor, problem: DecisionProblem, moving: float) -> float:
+    """What believing the predictions earns; on a threshold, the worse way, as in what moving thresholds would gain."""
+    tied = bool(np.isin(problem.thresholds, q.p).any())
+    return problem.value(q.isotonic()) - moving if tied else problem.value(q)
 
 
 def payoff_table(problem: DecisionProblem) -> tuple[tuple[float, float], ...]:

@@ -36,7 +36,8 @@ class DecisionLoss:
     by_chance: float | None
     """Its mean if the predictions were calibrated; None without inference."""
     estimate: float
-    """The estimate for the population: `shown`, for monotone_cdl less `by_chance`."""
+    """The estimate for the population: `shown` less `by_chance`, at least 0; for cdl, `shown` itself unless that may be
+    chance (p > 0.05)."""
     lower: float | None
     """The lower end of the interval for the population, 0 without evidence against the predictions; None without
     inference."""
@@ -66,7 +67,7 @@ class ThresholdLoss:
     gain: float
     """What using that threshold gains: all of the loss, unless values repeat and do not keep their order."""
     reversed: float
-    """The share of decisions that would change."""
+    """The share of decisions that it changes."""
 
     @property
     def miss_cost(self) -> float:

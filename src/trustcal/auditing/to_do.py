@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from trustcal.auditing.commands import learning
-from trustcal.auditing.harms import better_rule, group_title, worst_group
-from trustcal.formats import amount, percent
+from trustcal.auditing.harms import better_rule, group_title, worst_group, worst_segment
+from trustcal.formats import amount, four_decimals, percent
 
 if TYPE_CHECKING:
     from trustcal.auditing.numbers import ProblemLoss
@@ -62,7 +62,11 @@ def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
         instead = f"{_ALL_OR_GROUP} "
     if audit.remedy is not None and _helps(audit.remedy, clearly=alone):
         lead = f"Recalibrate{' all rows' if group is not None else ''}, by {audit.remedy.method}."
-        said.append((lead, f"{_gain(audit.remedy)} {instead}{_LEARN}", learning(audit)))
+        said.append((lead, f"{_gain(audit.remedy)} {instead}{_LEARN}", learning(audit, method=audit.remedy.method)))
+    if worst_segment(audit) is not None:
+        lead = "Recalibrate the segments that are hurt."
+        text = "Predictions are moved in each of them, as far as rows that did not choose the shifts agree:"
+        said.append((lead, text, "trustcal.remedies.fit('none', y_true, y_prob, by=audit.segments.members(frame))"))
     if said:
         return said
     if audit.base_rate in (0, 1):
@@ -81,8 +85,8 @@ def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
     return [
         (
             "Collect more rows.",
-            "The predictions are off, but on held-out rows no remedy gains more than its standard error. Until then, "
-            "do not rely on them where much is at stake.",
+            "The predictions are off, but on held-out rows no remedy clearly helps. Until then, do not rely on them "
+            "where much is at stake.",
             None,
         )
     ]
@@ -117,12 +121,12 @@ def _gain(remedy: HeldOutGain) -> str:
             f"On held-out rows it earns {amount(remedy.gain)} per row more with your payoffs{chance} (95 % interval: "
             f"{ends}).{moved}"
         )
-    ends = f"{remedy.lower:.4f} to {remedy.upper:.4f}"
-    return f"On held-out rows it lowers the Brier score by {remedy.gain:.4f}{chance} (95 % interval: {ends}).{moved}"
+    gain, lower, upper = map(four_decimals, (remedy.gain, remedy.lower, remedy.upper))
+    return f"On held-out rows it lowers the Brier score by {gain}{chance} (95 % interval: {lower} to {upper}).{moved}"
 
 
 def _tried(compared: Comparison) -> str:
     """Of a comparison that was asked for although there is nothing to fix."""
     if compared.recommended == "none":
-        return "On held-out rows no remedy gains more than its standard error."
+        return "On held-out rows no remedy clearly helps."
     return f"{compared.recommended} would be the best remedy, but there is no evidence that one is needed."

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isinf
 from typing import TYPE_CHECKING, Final, Literal, final
 
 from trustcal.auditing.harms import (
     ROUNDING,
+    SLIGHT,
     VISIBLE,
     Harm,
     clear_gap,
     group_loss,
     group_title,
     harms,
+    in_segment,
     worst_group,
+    worst_segment,
     your_loss,
 )
 from trustcal.auditing.losses import MONOTONE
@@ -24,8 +28,6 @@ if TYPE_CHECKING:
     from trustcal.auditing.numbers import DecisionLoss, GroupAudit
     from trustcal.auditing.record import Audit
 
-SLIGHT: Final = 0.005
-"""A loss of at most half a per cent of the payoff range matters to nobody, whatever the test says."""
 SMALL: Final = 0.02
 """Without evidence against the predictions, they can be trusted if nobody can lose more than this."""
 LARGE: Final = 0.1
@@ -45,7 +47,7 @@ class Verdict:
     headline: str
     """The verdict in words."""
     caveats: tuple[str, ...]
-    """What the reader must know about the data: one outcome only, predictions that are all 0 or 1, one action only."""
+    """What the reader must know about the data: one outcome only, predictions that are all 0 or 1 or were certain and wrong, one action only."""
     hurt: tuple[Harm, ...]
     """Who is hurt: your own decision maker, the worst-hurt group, whoever acts above one threshold."""
     where: str | None
@@ -74,8 +76,7 @@ def verdict_on(audit: Audit) -> Verdict:
     """The verdict on an audit: one rule, the combined test at 5 %, and the upper end of the interval for the loss."""
     known, loss = audit.inference, audit.loss
     state = _state(audit)
-    everywhere = known is None or known.test.p_value <= SIGNIFICANT  # else only in a group, and the rest may be chance
-    off = state == "not tested" or (state == "off" and everywhere)
+    off = _overall(audit) in ("off", "not tested")  # else at most in a part, and the rest may be chance
     return Verdict(
         state=state,
         headline=_HEADLINES[state](audit),
@@ -91,15 +92,18 @@ def verdict_on(audit: Audit) -> Verdict:
 
 
 def _state(audit: Audit) -> State:
+    parts = worst_group(audit) is not None or worst_segment(audit) is not None
+    return "off" if parts and audit.inference is not None else _overall(audit)
+
+
+def _overall(audit: Audit) -> State:
+    """The state of all rows together."""
     known, loss = audit.inference, audit.loss
     if known is None:
         if loss.shown < ROUNDING and not audit.worst.thresholds:
             return "trustworthy" if audit.rows is None else "not tested"
         return "off" if audit.rows is None else "not tested"
     assert loss.upper is not None
-    groups = any(group.p_value is not None and group.p_value <= SIGNIFICANT for group in audit.groups)
-    if groups and known.test.p_value > SIGNIFICANT:
-        return "off"
     return tested_state(known.test.p_value, loss.upper)
 
 
@@ -116,7 +120,7 @@ def undecided(state: State, things: str, rows: int | None, effective: float | No
     """The headline where there is no evidence against predictions or probabilities."""
     count, most = f"{rows or 0:,} row{'s' * (rows != 1)}", percent(upper)
     if rows is not None and effective is not None and effective < rows / 2:
-        count += f", which count as {effective:,.0f} of equal weight,"
+        count += f", which count as {effective:,.0f} independent ones of equal weight,"
     if state == "no evidence":
         return (
             f"No evidence against these {things}: what they show, calibrated ones would show by chance with {count}. "
@@ -151,15 +155,17 @@ def _off(audit: Audit) -> str:
     if known is None:
         what = "moving thresholds would save up to" if loss.measure == MONOTONE else "believing them loses up to"
         return f"These predictions are off: {what} {percent(loss.shown)} of the payoff range."
-    group, yours = worst_group(audit), audit.problem
+    group, segment, yours = worst_group(audit), worst_segment(audit), audit.problem
     clear = yours is not None and bool(yours.lower)
-    where = "" if known.test.p_value <= SIGNIFICANT else " in part of the rows"
+    where = "" if _overall(audit) == "off" else " in part of the rows"
     said = [f"These predictions are off{where}, and not by chance."]
     if yours is not None:
         said.append(your_loss(yours))
     if group is not None:
         said.append(_in_group(audit, group))
-    if group is None and not clear:
+    if segment is not None:
+        said.append(in_segment(segment))
+    if group is None and segment is None and not clear:
         said.append(_anyone(audit))
     return " ".join(said)
 
@@ -208,6 +214,11 @@ def _caveats(audit: Audit) -> list[str]:
         said.append(
             "All predictions are 0 or 1: these are decisions, not probabilities. Audit the probabilities behind them, "
             "such as predict_proba gives."
+        )
+    elif audit.rows is not None and isinf(audit.scores.log_loss.loss):
+        said.append(
+            "Some predictions of exactly 0 or 1 were wrong: the log loss is infinite, and one such row can decide the "
+            "test. Say 0.001 or 0.999 where the model is not certain."
         )
     if audit.problem is not None and len(audit.problem.actions) == 1:
         said.append("Your payoffs have one action, so no prediction can change what you earn. Add the alternative.")

@@ -67,7 +67,7 @@ class Comparison:
     def recommendation(self) -> str:
         """What to do, in one line."""
         if self.recommended == "none":
-            return "Do nothing."
+            return "No remedy clearly helps here."
         return f"Recalibrate with outcomes, by {self.recommended}."
 
     @property

@@ -81,8 +81,9 @@ class FileFix:
         now = _now(guarantee, self.before)
         if not self.written:
             return (
-                f"Do nothing: acting on the predictions as they are loses {now:.4g}, no more than the "
-                f"{guarantee.value:.4g} that noise guarantees. No file is written."
+                f"Noise does not help here: acting on the predictions as they are loses {now:.4g}, no more than the "
+                f"{guarantee.value:.4g} that noise guarantees. No file is written. With these outcomes a recalibration "
+                "can be learned instead: leave out --eps, and use --save."
             )
         return (
             f"The guarantee, {guarantee.value:.4g}, is below the current loss, {now:.4g}. With outcomes available, "

@@ -81,7 +81,7 @@ def _picture(audit: ClassAudit) -> str:
         "per row of the data, on the rows where the first was recommended. The frame marks the best replacement; a row "
         "without one was right as a whole."
     )
-    if problem.test is not None:
+    if problem.test is not None and problem.action_regret > 0:
         told += f" All frames together are {amount(problem.action_regret)}; {amount(problem.test.by_chance)} is chance."
     return f'<figure class="card matrix">{picture}<figcaption>{escape(told)}</figcaption></figure>'
 
