@@ -47,7 +47,8 @@ class Verdict:
     headline: str
     """The verdict in words."""
     caveats: tuple[str, ...]
-    """What the reader must know about the data: one outcome only, predictions that are all 0 or 1 or were certain and wrong, one action only."""
+    """What the reader must know about the data: one outcome only, predictions that are all 0 or 1, or were certain and
+    wrong, one action only."""
     hurt: tuple[Harm, ...]
     """Who is hurt: your own decision maker, the worst-hurt group, whoever acts above one threshold."""
     where: str | None
