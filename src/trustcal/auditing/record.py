@@ -113,6 +113,8 @@ class Audit(Document):
     """The segments that are hurt; None if they were not searched."""
     provenance: Provenance | None
     """What was read and what was left out; None for arrays and known distributions."""
+    hints: tuple[str, ...] = ()
+    """Signs that rows belong together although no cluster was named."""
 
     def __getattr__(self, name: str) -> float:
         measures: Mapping[str, float] = self.__dict__.get("measures", {})

@@ -32,6 +32,8 @@ class Evidence:
     rows: Callable[[], tuple[Any, ...]] | None
     """Returns y_true, y_prob, sample_weight, times and groups (None where there are none), if rows have weights; None
     if the counts in the predictor suffice."""
+    hints: tuple[str, ...] = ()
+    """Signs that rows belong together although no cluster was named."""
 
 
 def evidence(
@@ -75,7 +77,8 @@ def evidence(
             raise ValueError("a Predictor has its clusters already: Predictor.from_samples(…, cluster=…).")
         if cluster is not None and y_prob is not None:
             return Evidence(Predictor.from_samples(source, y_prob, sample_weight, cluster=cluster), {}, None, fetched)
-        return Evidence(as_predictor(source, y_prob, sample_weight), {}, None, fetched)
+        q = as_predictor(source, y_prob, sample_weight)
+        return Evidence(q, {}, None, fetched, () if y_prob is None else outcomes_in_runs(source, y_prob))
     if cluster is not None and not isinstance(cluster, str):
         raise ValueError(f"cluster must be the name of a column of the file or frame, not a {type(cluster).__name__}.")
     with as_files(source, table) as (files, title):
@@ -102,6 +105,13 @@ def _opened(source: Any, copied: str | None, cluster: str | None, options: Mappi
             rows = fetch()
             fetch = lambda: rows  # noqa: E731
     facts = found.provenance
-    if files and cluster is None and not facts.hints and facts.rows <= LARGEST:
+    if cluster is None and not facts.hints and facts.rows <= LARGEST and (files or _has_order(source)):
         facts = replace(facts, hints=outcomes_in_runs(*rows_in_order(source, found, options.get("positive"))))
-    return Evidence(found.predictor, found.groups, replace(facts, source=copied or facts.source), fetch)
+    facts = replace(facts, source=copied or facts.source)
+    return Evidence(found.predictor, found.groups, facts, fetch, facts.hints)
+
+
+def _has_order(frame: Any) -> bool:
+    """Whether it is a frame in memory, whose rows have an order; those of an engine have none."""
+    module = type(frame).__module__.split(".")[0]
+    return module in ("pandas", "polars") or (module == "pyarrow" and hasattr(frame, "num_rows"))

@@ -1,8 +1,7 @@
-"""Rows of files read again one by one, for those to whom a predictor is not enough."""
+"""Rows of files and frames read again one by one, for those to whom a predictor is not enough."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.reading.columns import place_of
-from trustcal.reading.duckdb import connected
+from trustcal.reading.duckdb import Run, connected
 from trustcal.reading.expressions import rows_of
-from trustcal.reading.files import open_files, refusals, with_folders
+from trustcal.reading.files import Table, open_files, refusals, with_folders
 from trustcal.reading.outcomes import Label
 from trustcal.reading.provenance import Provenance
 from trustcal.reading.request import Request
-from trustcal.reading.sources import Reading
+from trustcal.reading.sources import Reading, at_source
 from trustcal.rows import FloatArray
 
 
@@ -47,14 +46,12 @@ def count_rows(source: str | Path) -> int:
     return int(found[0][0])
 
 
-def rows_in_order(
-    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Read the valid rows of files again, in the order of the files: a stream to replay.
+def rows_in_order(source: Any, found: Reading, positive: Label | None = None) -> tuple[FloatArray, FloatArray]:
+    """Read the valid rows of files or of a frame in memory again, in their order: a stream to replay.
 
     Parameters
     ----------
-    source : path, pattern or list of paths
+    source : path, pattern or list of paths; or a frame of pandas, Polars or PyArrow
     found : Reading
         What `reading` returned for the same source.
     positive : str or number, optional
@@ -75,13 +72,21 @@ def rows_in_order(
 
     O(n), all in memory.
     """
-    with connected() as connection:
-        table = with_folders(connection, open_files(connection, source))
-        rows = rows_of(table, Request(found.provenance.columns, positive, 0.0, True))
-        with refusals(table.title):
-            fetched = connection.execute(f"SELECT y, p FROM {rows.valid}").fetchnumpy()
-    y, p = (np.asarray(fetched[name], dtype=np.float64) for name in "yp")
+    asked = Request(replace(found.provenance.columns, by=(), cluster=None), positive, 0.0, True)
+    y, p = at_source(source, lambda *_: asked, _table_in_order, _frame_in_order)[2]
     return y, _rounded(p, found.provenance)
+
+
+def _table_in_order(table: Table, run: Run, asked: Request) -> tuple[FloatArray, FloatArray]:
+    fetched = run(f"SELECT y, p FROM {rows_of(table, asked).valid}").fetchnumpy()
+    y, p = (np.asarray(fetched[name], dtype=np.float64) for name in "yp")
+    return y, p
+
+
+def _frame_in_order(frame: Any, asked: Request) -> tuple[FloatArray, FloatArray]:
+    from trustcal.reading.narwhals import rows_here
+
+    return rows_here(frame, asked)
 
 
 def replayed_rows(
