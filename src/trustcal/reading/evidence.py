@@ -30,8 +30,8 @@ class Evidence:
     provenance: Provenance | None
     """What was read; None for a predictor and for arrays."""
     rows: Callable[[], tuple[Any, ...]] | None
-    """Returns y_true, y_prob, sample_weight, times and groups (None where there are none), if rows have weights; None
-    if the counts in the predictor suffice."""
+    """Returns y_true, y_prob, sample_weight, times, groups and clusters (None where there are none), if rows have
+    weights or clusters; None if the counts in the predictor suffice."""
     hints: tuple[str, ...] = ()
     """Signs that rows belong together although no cluster was named."""
 
@@ -71,7 +71,8 @@ def evidence(
         given = [name for name, value in options.items() if value is not None and value is not False]
         if given:
             raise ValueError(f"{given[0]} is an option for files and frames, but the source is a predictor or arrays.")
-        rows = None if sample_weight is None or y_prob is None else (source, y_prob, sample_weight, None, None)
+        single = y_prob is not None and (sample_weight is not None or cluster is not None)
+        rows = (source, y_prob, sample_weight, None, None, cluster) if single else None
         fetched = None if rows is None else lambda: rows
         if cluster is not None and y_prob is None:
             raise ValueError("a Predictor has its clusters already: Predictor.from_samples(…, cluster=…).")
@@ -99,7 +100,7 @@ def _opened(source: Any, copied: str | None, cluster: str | None, options: Mappi
     found = reading(source, cluster=cluster, **options)
     files = isinstance(source, str | os.PathLike | list | tuple)
     fetch: Callable[[], tuple[Any, ...]] | None = None
-    if files and options.get("weight") is not None:
+    if files and (cluster is not None or options.get("weight") is not None):
         fetch = partial(replayed_rows, source, found.provenance, options.get("positive"))
         if copied is not None:
             rows = fetch()

@@ -91,8 +91,8 @@ def _frame_in_order(frame: Any, asked: Request) -> tuple[FloatArray, FloatArray]
 
 def replayed_rows(
     source: Any, facts: Provenance, positive: Label | None = None, order: str | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, NDArray[Any] | None]:
-    """Read the valid rows of files again, with their rank in the order of a column, and their group.
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, NDArray[Any] | None, NDArray[Any] | None]:
+    """Read the valid rows of files again, with their rank in the order of a column, their group and their cluster.
 
     Parameters
     ----------
@@ -107,14 +107,15 @@ def replayed_rows(
     Returns
     -------
     y_true, y_prob, sample_weight : arrays
-        Sorted by these, and before that by rank and group.
+        Sorted by these, and before that by rank, group and cluster.
     rank : array, or None without an order
     group : array of text, or None without groups
+    cluster : array of text, or None without clusters
 
     O(n log n), all in memory.
     """
-    by = facts.columns.by
-    columns = facts.columns if order is None else replace(facts.columns, by=(*by, order))
+    by, cluster = facts.columns.by, facts.columns.cluster
+    columns = replace(facts.columns, by=(*by, *(name for name in (order, cluster) if name is not None)))
     with connected() as connection:
         table = with_folders(connection, open_files(connection, source))
         if order is not None:
@@ -124,13 +125,17 @@ def replayed_rows(
         rank = f"dense_rank() OVER (ORDER BY TRY_CAST(CAST({last} AS VARCHAR) AS DOUBLE), CAST({last} AS VARCHAR))"
         texts = [f"coalesce(CAST(g{index} AS VARCHAR), 'None')" for index in range(len(by))]
         group = " || ', ' || ".join(texts) or "0"
-        asked = ["y", "p", "w", f"{rank if order else 0} AS t", f"{group} AS g"]
+        label = "0" if cluster is None else f"CAST(g{len(columns.by) - 1} AS VARCHAR)"
+        asked = ["y", "p", "w", f"{rank if order else 0} AS t", f"{group} AS g", f"{label} AS c"]
         with refusals(table.title):
-            found = connection.execute(f"SELECT {', '.join(asked)} FROM {rows.valid} ORDER BY t, g, p, y, w")
+            found = connection.execute(f"SELECT {', '.join(asked)} FROM {rows.valid} ORDER BY t, g, c, p, y, w")
             fetched = found.fetchnumpy()
     y, p, w, t = (np.asarray(fetched[name], dtype=np.float64) for name in "ypwt")
     p = _rounded(p, facts)
-    return y, p, w, t if order is not None else None, np.asarray(fetched["g"]).astype(str) if by else None
+    groups, clusters = (
+        np.asarray(fetched[name]).astype(str) if known else None for name, known in (("g", by), ("c", cluster))
+    )
+    return y, p, w, t if order is not None else None, groups, clusters
 
 
 def _rounded(p: FloatArray, facts: Provenance) -> FloatArray:
