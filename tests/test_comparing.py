@@ -170,6 +170,87 @@ def test_what_it_refuses() -> None:
         tc.compare({"a": [0.1, 0.2], "b": [0.1]}, [0, 1])
 
 
+def events(seed: int, count: int = 100, each: int = 20) -> tuple[dict[str, Any], Any, Any]:
+    """Two models that are equally good: each event has one outcome and many rows."""
+    rng = np.random.default_rng(seed)
+    truth = 0.2 + 0.6 * rng.random(count)
+    off = 0.1 * np.sign(rng.random(count) - 0.5)
+    y = np.repeat(rng.random(count) < truth, each).astype(int)
+    models = {"a": np.repeat(truth + off, each), "b": np.repeat(truth - off, each)}
+    return models, y, np.repeat(np.arange(count), each)
+
+
+def told_apart(found: tc.ModelComparison) -> bool:
+    return found.pairs[0].brier.clear
+
+
+@pytest.mark.slow
+def test_equally_good_models_are_rarely_told_apart_by_clusters() -> None:
+    """At 5 %, more than 25 of 300 have probability 0.005; by rows, two of three are told apart."""
+    samples = [events(seed) for seed in range(300)]
+    assert sum(told_apart(tc.compare(m, y, draws=100)) for m, y, _ in samples[:50]) >= 25
+    assert sum(told_apart(tc.compare(m, y, cluster=c, draws=100)) for m, y, c in samples) <= 25
+
+
+def test_intervals_of_clusters_are_wider() -> None:
+    models, y, event = events(0)
+    rows, clusters = tc.compare(models, y), tc.compare(models, y, cluster=event)
+    assert (rows.clusters, clusters.clusters) == (None, 100)
+    assert rows.models == clusters.models
+    assert clusters.half_width > 3 * rows.half_width
+    assert json.loads(clusters.to_json())["clusters"] == 100
+    assert "2,000 rows in 100 clusters, base rate" in str(clusters)
+    assert "from clusters drawn again 400 times" in " ".join(str(clusters).split())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clusters_do_not_depend_on_the_order_of_rows(weighted: bool) -> None:
+    rng = np.random.default_rng(0)
+    p, event, order = rng.integers(0, 5, (2, 300)) / 4, rng.choice(list("abcdefgh"), 300), rng.permutation(300)
+    y, w = rng.random(300) < p[0], rng.integers(0, 3, 300) if weighted else None
+    found = tc.compare({"a": p[0], "b": p[1]}, y, w, cluster=event, draws=20)
+    shuffled = {"a": p[0, order], "b": p[1, order]}
+    again = tc.compare(shuffled, y[order], None if w is None else w[order], cluster=event[order], draws=20)
+    assert found.to_json() == again.to_json()
+
+
+def test_a_cluster_for_each_row_is_no_cluster() -> None:
+    y, models = rows(500, np.random.default_rng(4))
+    plain, single = tc.compare(models, y), tc.compare(models, y, cluster=np.arange(500))
+    assert single.models == plain.models
+    assert single.half_width == pytest.approx(plain.half_width, rel=0.1)
+    assert single.pairs[0].brier.lower == pytest.approx(plain.pairs[0].brier.lower, abs=0.003)
+
+
+def test_clusters_that_are_refused() -> None:
+    models = {"a": [0.1, 0.2], "b": [0.3, 0.4]}
+    with pytest.raises(ValueError, match="cluster must have one label per row, but there are 3 for 2 rows"):
+        tc.compare(models, [0, 1], cluster=[1, 2, 3])
+    with pytest.raises(ValueError, match="every row must have a cluster: 1 of 2 rows break this, the first is row 1"):
+        tc.compare(models, [0, 1], cluster=np.array(["x", None]))
+    with pytest.raises(ValueError, match="needs at least two clusters, but all 2 rows are of one"):
+        tc.compare(models, [0, 1], cluster=["x", "x"])
+
+
+def test_the_command_draws_clusters_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    models, y, event = events(0)
+    file = tmp_path / "rows.csv"
+    frame = pl.DataFrame({**models, "y": y, "game": [f"g{number:03d}" for number in event]})
+    frame.write_csv(file)
+    command = ["compare", str(file), "-p", "a", "-p", "b", "--draws", "50", "--json"]
+    assert main([*command, "--cluster", "game"]) == 0
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    assert found["clusters"] == 100
+    assert found == json.loads(tc.compare(models, y, cluster=event, draws=50).to_json())
+    assert "Column 'game'" not in said.err
+    assert main([*command, "--cluster", "gam"]) == 2
+    assert "no column 'gam'. Did you mean 'game'?" in capsys.readouterr().err
+    frame.with_columns(game=pl.when(pl.col("game") == "g003").then(None).otherwise("game")).write_csv(file)
+    assert main([*command, "--cluster", "game"]) == 2
+    assert "every row must have a cluster, but column 'game' is missing in 20 of 2,000 rows" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_intervals_cover_the_population() -> None:
     """The Brier difference at its nominal level; the decision losses, whose band is for everything at once, above."""

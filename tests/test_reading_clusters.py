@@ -110,7 +110,44 @@ def test_ids_that_repeat_are_a_hint(frame: pd.DataFrame, tmp_path: Path) -> None
     assert hint.startswith("Column 'match_id' has 50 different values in 400 rows.")
     assert hint in found.provenance.sentences
     assert reading(tmp_path / "rows.csv", cluster="match_id").provenance.hints == ()
-    assert reading(frame).provenance.hints == ()
+    assert reading(frame.rename(columns={"event": "place"})).provenance.hints == ()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ids_that_repeat_are_the_same_hint_from_every_engine(frame: pd.DataFrame, engine: str, tmp_path: Path) -> None:
+    many = frame.rename(columns={"event": "match id"}).assign(row_id=range(400))
+    many.loc[:9, "match id"] = None
+    audit = tc.audit(opened(many, engine, tmp_path), draws=0)
+    assert audit.hints == (
+        "Column 'match id' has 50 different values in 400 rows. If rows with the same value share an event, name it as "
+        "the cluster (cluster='match id', --cluster 'match id'): otherwise p-values and intervals are too optimistic.",
+    )
+    assert audit.hints == audit.verdict.caveats
+    assert "Column 'match id' has 50 different values" in str(audit)
+    assert tc.Audit.from_json(audit.to_json()).hints == audit.hints
+
+
+def test_odd_columns_of_ids_are_no_hint(frame: pd.DataFrame) -> None:
+    odd = frame.drop(columns="event").assign(user_id=[[number % 50] for number in range(400)])
+    assert reading(odd).provenance.hints == reading(pl.from_pandas(odd)).provenance.hints == ()
+    numbered = frame.drop(columns="event").rename(columns={"ward": 7})
+    assert reading(numbered).provenance.hints == ()
+
+
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "duckdb"])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_runs_are_the_same_hint_from_every_engine(engine: str, weight: str | None, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    p = np.repeat(rng.random(200), 10)
+    rows = pd.DataFrame({"p": p, "y": np.repeat(rng.random(200) < p[::10], 10).astype(int), "w": 1.0 + (p > 0.5)})
+    arrays = tc.audit(rows.y, rows.p, draws=0)
+    assert arrays.hints[0].startswith("Neighbouring rows have similar outcomes")
+    assert arrays.hints == tc.audit(opened(rows, engine, tmp_path), weight=weight, draws=0).hints
+    assert tc.audit(rows.y, rows.p, cluster=np.arange(2000) // 10, draws=0).hints == ()
+    rows.loc[3, "p"] = np.nan
+    assert arrays.hints == tc.audit(opened(rows, engine, tmp_path), weight=weight, drop_invalid=True, draws=0).hints
+    words = rows.dropna().assign(y=rows.y.map({0: "no", 1: "won"}))
+    assert arrays.hints == tc.audit(opened(words, engine, tmp_path), positive="won", draws=0).hints
 
 
 def test_outcomes_in_runs_are_a_hint(tmp_path: Path) -> None:

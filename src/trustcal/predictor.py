@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.cells import ENDS, End, announced
-from trustcal.checking import checked_cells, checked_choice, checked_clusters, refuse
+from trustcal.checking import checked_cells, checked_choice, refuse
 from trustcal.clusters import Clusters
 from trustcal.kernels.minorant import isotonic_fit
 from trustcal.laws import Law
-from trustcal.rows import checked_law, checked_rows, checked_weights, real_vector, run_starts, running_sum
+from trustcal.rows import checked_law, checked_rows, labels_of_rows, real_vector, run_starts, running_sum
 from trustcal.tally import Tally
 from trustcal.tally.counts import Counts, counted
 
@@ -114,10 +114,7 @@ class Predictor:
         q = cls.from_tally(tally)
         if cluster is None:
             return q
-        used = np.full(len(p), True)
-        if sample_weight is not None:
-            used = checked_weights(real_vector(sample_weight, "sample_weight")) > 0
-        clusters = _clusters(q, y, p, weight, checked_clusters(cluster, len(used))[used])
+        clusters = _clusters(q, y, p, weight, labels_of_rows(cluster, len(p), sample_weight))
         return replace(q, effective_rows=clusters.effective, clusters=clusters)
 
     @classmethod

@@ -14,7 +14,8 @@ def learning(audit: Audit, by: bool = False, method: str | None = None) -> str:
     """What learns the remedy, or the one by a method: a command where files were read, otherwise a call in Python.
 
     Payoffs that were not read from a file have a placeholder in the command: FILE.  In a call, y_true, y_prob, frame,
-    groups and problem stand for what was given to the audit.
+    groups, cluster and problem stand for what was given to the audit.  Of rows in clusters no map for each group is
+    learned.
     """
     facts = audit.provenance
     if facts is None or not facts.files:
@@ -23,7 +24,8 @@ def learning(audit: Audit, by: bool = False, method: str | None = None) -> str:
     words += _option("--table", facts.table)
     words += ["-p", columns.prediction, "-y", columns.outcome]
     words += _option("-w", columns.weight)
-    words += _option("--by", columns.by[0] if by and columns.by else None)
+    words += _option("--by", columns.by[0] if by and columns.by and columns.cluster is None else None)
+    words += _option("--cluster", columns.cluster)
     words += _option("--method", method)
     words += _option("--positive", facts.positive)
     words += _option("--resolution", f"{facts.resolution:.17g}" if facts.resolution_asked else None)
@@ -44,11 +46,14 @@ def _file(name: str) -> str:
 def _call(audit: Audit, facts: Provenance | None, by: bool, method: str | None) -> str:
     """The call for arrays and frames."""
     if facts is None:
-        given = ["y_true", "y_prob", *(["sample_weight"] if audit.weighted else []), *(["by=groups"] if by else [])]
+        weighted = audit.weighted and audit.clusters is None  # of clusters the sample size says nothing about weights
+        given = ["y_true", "y_prob", *(["sample_weight"] if weighted else [])]
+        given += ["cluster=cluster"] if audit.clusters is not None else ["by=groups"] if by else []
     else:
         columns = facts.columns
         named = {"prediction": columns.prediction, "outcome": columns.outcome, "weight": columns.weight}
-        named |= {"by": columns.by[0] if by and columns.by else None, "positive": facts.positive}
+        named |= {"by": columns.by[0] if by and columns.by and columns.cluster is None else None}
+        named |= {"cluster": columns.cluster, "positive": facts.positive}
         given = ["frame", *(f"{name}={value!r}" for name, value in named.items() if value is not None)]
         given += ["drop_invalid=True"] if facts.dropped.total else []
     given += [] if audit.problem is None else ["payoff=problem"]

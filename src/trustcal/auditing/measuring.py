@@ -245,6 +245,8 @@ def audit(
         if segments is None
         else audited_segments(source, found, segments, problem, table, positive, draws, rng),
         provenance=_with_payoff(found.provenance, payoff),
+        hints=found.hints,
+        clusters=None if q.clusters is None else q.clusters.count,
         profile=(loss_profile if measure == MONOTONE else swap_profile)(law, thresholds=shown_at),
         net_benefit=decision_curve(q),
         diagram=reliability_diagram(q, band=draws > 0, rng=rng),  # last: it must not change the draws above

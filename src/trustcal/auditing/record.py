@@ -51,7 +51,7 @@ class Audit(Document):
     rows: int | None
     """The number of rows; None for a known distribution."""
     effective_rows: float | None
-    """The effective sample size (Kish): smaller than `rows` if weights differ."""
+    """The effective sample size (Kish): smaller than `rows` if weights differ; with clusters, of these."""
     values: int
     """The number of distinct predictions."""
     base_rate: float
@@ -113,6 +113,10 @@ class Audit(Document):
     """The segments that are hurt; None if they were not searched."""
     provenance: Provenance | None
     """What was read and what was left out; None for arrays and known distributions."""
+    hints: tuple[str, ...] = ()
+    """Signs that rows belong together although no cluster was named."""
+    clusters: int | None = None
+    """The number of clusters of rows that belong together; None if all rows are independent."""
 
     def __getattr__(self, name: str) -> float:
         measures: Mapping[str, float] = self.__dict__.get("measures", {})

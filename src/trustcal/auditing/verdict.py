@@ -223,7 +223,7 @@ def _caveats(audit: Audit) -> list[str]:
         )
     if audit.problem is not None and len(audit.problem.actions) == 1:
         said.append("Your payoffs have one action, so no prediction can change what you earn. Add the alternative.")
-    return said
+    return [*said, *audit.hints]
 
 
 def _where(audit: Audit) -> str | None:

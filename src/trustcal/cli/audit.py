@@ -101,7 +101,7 @@ def _audit(options: argparse.Namespace) -> int:
         failures = result.check(*gates)
         if options.html is not None:
             result.to_html(options.html, title=options.title or TITLE)
-    print_notes(console, result.provenance)
+    print_notes(console, result.provenance, said=result.verdict.caveats)
     options.closed = 1 if failures else 0  # also if nobody reads to the end
     if options.json:
         print(result.to_json())

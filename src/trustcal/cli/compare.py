@@ -14,6 +14,7 @@ _EXAMPLES = """\
 examples:
   trustcal compare scores.csv -p old_model -p new_model -y outcome
   trustcal compare scores.csv -p old_model -p new_model -y outcome --payoff payoff.csv --plot murphy.svg
+  trustcal compare forecasts.csv -p old_model -p new_model -y outcome --cluster event
 
 Remedies for one model are compared by trustcal fix.
 """
@@ -33,6 +34,7 @@ def add_command(commands: Commands) -> None:
     )
     compare.add_argument("-y", "--outcome", metavar="COLUMN", help="outcomes (default: by name)")
     compare.add_argument("-w", "--weight", metavar="COLUMN", help="row weights")
+    compare.add_argument("--cluster", metavar="COLUMN", help="rows that belong together, e.g. forecasts of one event")
     compare.add_argument("--positive", metavar="LABEL", help="the label that counts as 1, if not 0/1 or true/false")
     compare.add_argument("--drop-invalid", action="store_true", help="drop rows that are invalid for some model")
     compare.add_argument("--table", metavar="NAME", help="the table of a database, or the sheet of an Excel file")
@@ -64,11 +66,11 @@ def _compare(options: argparse.Namespace) -> int:
     with console.status("Comparing …"):  # shown in terminals only
         found = model_rows(
             options.file, options.prediction, options.outcome, options.weight, options.positive, options.drop_invalid,
-            options.table,
+            options.table, options.cluster,
         )  # fmt: skip
         result = compare(
-            found.models, found.y_true, found.sample_weight, payoff=options.payoff, draws=options.draws,
-            rng=checked_seed(options.seed),
+            found.models, found.y_true, found.sample_weight, cluster=found.cluster, payoff=options.payoff,
+            draws=options.draws, rng=checked_seed(options.seed),
         )  # fmt: skip
         if options.plot is not None:
             _draw(result, options.plot)

@@ -18,6 +18,7 @@ _EXAMPLES = """\
 examples:
   trustcal fix labelled.csv -p score -y outcome                             which remedy? (writes nothing)
   trustcal fix labelled.csv -p score -y outcome --save remedy.json          learn it and keep it
+  trustcal fix labelled.csv -p score -y outcome --cluster event             rows that share events
   trustcal fix new.parquet -p score --remedy remedy.json -o out.parquet     apply it
   trustcal fix labelled.csv --classes 'p_*' -y label --save remedy.json     more than two outcomes
   trustcal fix new.csv --classes 'p_*' --remedy remedy.json -o out.csv      one new column per class
@@ -42,6 +43,7 @@ def add_command(commands: Commands) -> None:
     learn.add_argument("--save", metavar="FILE", help="write the remedy to this JSON file, unless it is to do nothing")
     learn.add_argument("--method", metavar="NAME", help="insist on a method, such as beta")
     learn.add_argument("--by", metavar="COLUMN", help="groups: no method may harm one; each gets a map if that helps")
+    learn.add_argument("--cluster", metavar="COLUMN", help="rows that belong together, e.g. forecasts of one event")
     learn.add_argument("--order", metavar="COLUMN", help="time: each row is judged by what came before it")
     learn.add_argument(
         "--keep-back",
@@ -112,10 +114,12 @@ def _fix(options: argparse.Namespace) -> int:
 
 _TWO_OUTCOMES = {
     "-p": "prediction", "--positive": "positive", "--resolution": "resolution", "--by": "by", "--order": "order",
-    "--keep-back": "keep_back", "--id": "row_id", "--into": "into", "--eps": "eps", "--online": "online",
+    "--cluster": "cluster", "--keep-back": "keep_back", "--id": "row_id", "--into": "into", "--eps": "eps",
+    "--online": "online",
 }  # fmt: skip
 _LEARNING = {
-    "--save": "save", "--method": "method", "-w": "weight", "--order": "order", "--payoff": "payoff",
+    "--save": "save", "--method": "method", "-w": "weight", "--order": "order", "--cluster": "cluster",
+    "--payoff": "payoff",
     "--table": "table", "--keep-back": "keep_back", "--positive": "positive", "--resolution": "resolution",
     "--drop-invalid": "drop_invalid", "--json": "json",
 }  # fmt: skip
@@ -157,7 +161,7 @@ def _learn(options: argparse.Namespace) -> int:
         checked_output(options.save, *found_files(options.file), *([] if options.payoff is None else [options.payoff]))
     problem, keep_back = payoff_problem(options.payoff), 0.25 if options.keep_back is None else options.keep_back
     with console.status("Comparing …"):  # shown in terminals only
-        found = evidence(options.file, **source(options), by=options.by, table=options.table)
+        found = evidence(options.file, **source(options), by=options.by, cluster=options.cluster, table=options.table)
         single = single_rows(options.file, found, options.order, positive=options.positive)
         choice = chosen(found, problem, options.method or "auto", keep_back, rng=seed, single=single)
     print_notes(console, found.provenance)

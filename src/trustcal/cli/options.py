@@ -50,7 +50,9 @@ def progress_bar(console: Console) -> Progress:
     return Progress(*parts, console=console, transient=True, disable=not console.is_terminal)
 
 
-def print_notes(console: Console, provenance: Provenance | ClassProvenance | None) -> None:
-    """Print what the reader should know about the data: columns inferred, rows dropped, predictions rounded."""
+def print_notes(console: Console, provenance: Provenance | ClassProvenance | None, said: tuple[str, ...] = ()) -> None:
+    """Print what the reader should know about the data and is not said elsewhere: columns inferred, rows dropped, …"""
     for sentence in () if provenance is None else provenance.sentences:
+        if sentence in said:
+            continue
         console.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`compare`: models on the same rows, with intervals from rows drawn again for all of them together.
+"""`compare`: models on the same rows, with intervals from rows, or clusters, drawn again for all of them together.
 
 Threshold losses decide who is better for whom.  With D(θ) the loss of one model minus that of another at threshold θ,
 every decision maker's difference is a mixture of D, and the most that anyone can lose is 2·cav D⁺(1/2), the
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +24,10 @@ from trustcal.measures.monotone import monotone_cdl
 from trustcal.measures.scores import auc, brier, log_loss
 from trustcal.predictor import Predictor
 from trustcal.reading import payoff_problem
-from trustcal.rows import checked_rows
+from trustcal.rows import checked_rows, labels_of_rows
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 DRAWS: Final = 400
 LEVEL: Final = 0.95
@@ -40,6 +41,7 @@ def compare(
     y_true: ArrayLike,
     sample_weight: ArrayLike | None = None,
     *,
+    cluster: ArrayLike | None = None,
     payoff: DecisionProblem | str | os.PathLike[str] | None = None,
     draws: int = DRAWS,
     rng: np.random.Generator | int = 0,
@@ -50,15 +52,17 @@ def compare(
     nowhere higher than another's is at least as good for every decision maker (it dominates).  Otherwise the decision
     loss each way says how much the wrong choice can cost anyone.  Rows are drawn again with replacement, the same ones
     for all models: intervals are of paired differences.  Those of threshold losses and decision losses hold for all
-    thresholds and pairs at once.
+    thresholds and pairs at once.  Where rows share events, name the event of each as its cluster: then whole clusters
+    are drawn again.
 
     Parameters
     ----------
     models : predicted probabilities by the name of the model, at least two.
     y_true : the outcomes, in the same order.
     sample_weight : weights of the rows.
+    cluster : the cluster of each row, such as the event it is a forecast of; omitted, all rows are independent.
     payoff : the user's decision problem, or a CSV file with the header action,0,1.
-    draws : how often rows are drawn again.
+    draws : how often rows, or clusters, are drawn again.
     rng : a numpy Generator or a seed.
 
     Returns
@@ -76,6 +80,9 @@ def compare(
     >>> found = compare({"sharp": truth, "dull": 0.5 + 0.2 * (truth - 0.5)}, rng.random(3000) < truth)
     >>> found.best, found.pairs[0].loss_second.lower > 0, found.pairs[0].second_better
     ('sharp', True, ())
+    >>> event = np.arange(3000) // 20
+    >>> compare({"one": truth, "other": truth[::-1]}, rng.random(3000) < truth, cluster=event, draws=50).clusters
+    150
 
     O((draws + log n)·n) for each model.
     """
@@ -91,21 +98,36 @@ def compare(
     ]
     y, _, w = rows[0]
     weight = np.ones(len(y)) if w is None else w
-    laws = dict(zip(names, (Predictor.from_samples(y_true, p, sample_weight) for p in models.values()), strict=True))
+    unit, units = (None, None) if cluster is None else _units(labels_of_rows(cluster, len(y), sample_weight))
+    made = (Predictor.from_samples(y_true, p, sample_weight, cluster=cluster) for p in models.values())
+    laws = dict(zip(names, made, strict=True))
     scores = tuple(_scores(name, law, problem) for name, law in laws.items())
     best = min(range(len(names)), key=lambda i: (_criterion(scores[i]), i))
     others = [i for i in range(len(names)) if i != best]
     theta = _thresholds(laws)
     predictions = [p for _, p, _ in rows]
-    order = np.lexsort((weight, y, *predictions))  # the same draws in any order of the rows
+    keys = (weight, y, *predictions) if unit is None else (unit, weight, y, *predictions)
+    order = np.lexsort(keys)  # the same draws in any order of the rows
     predictions, outcome, weight = [p[order] for p in predictions], y[order].astype(np.float64), weight[order]
-    drawn = _drawn(predictions, outcome, weight / weight.sum(), theta, problem, draws, random)
+    unit = np.arange(len(y)) if unit is None else unit[order]
+    drawn = _drawn(predictions, outcome, weight / weight.sum(), unit, theta, problem, draws, random)
     width = float(np.quantile(np.abs(drawn.spread(best, others)).max(axis=(1, 2)), LEVEL))
     pairs = tuple(_pair(names, scores, laws, drawn, best, other, theta, width) for other in others)
     return ModelComparison(
-        rows=len(y), base_rate=laws[names[0]].base_rate, models=scores, best=names[best], pairs=pairs,
+        rows=len(y), clusters=units, base_rate=laws[names[0]].base_rate, models=scores, best=names[best], pairs=pairs,
         half_width=width, confidence=LEVEL, draws=draws, laws=laws,
     )  # fmt: skip
+
+
+def _units(label: NDArray[Any]) -> tuple[IntArray, int]:
+    """The cluster of each row as 0, 1, 2, …, and their number: one alone says nothing about chance."""
+    names, unit = np.unique(label, return_inverse=True)
+    if len(names) < 2:
+        raise ValueError(
+            f"a comparison by cluster needs at least two clusters, but all {len(label):,} rows are of one. Name the "
+            "column that says which rows share an event."
+        )
+    return unit.astype(np.int64), len(names)
 
 
 def _scores(name: str, law: Predictor, problem: DecisionProblem | None) -> ModelScores:
@@ -135,7 +157,7 @@ def _thresholds(laws: Mapping[str, Predictor]) -> FloatArray:
 @final
 @dataclass(frozen=True, eq=False)
 class _Drawn:
-    """Threshold losses and means of every model: of the rows, and of rows drawn again."""
+    """Threshold losses and means of every model: of the rows, and of rows or clusters drawn again."""
 
     loss: FloatArray
     """loss[0, model, threshold] of the rows, loss[1 + draw, …] of the draws."""
@@ -153,13 +175,17 @@ def _drawn(
     predictions: list[FloatArray],
     y: FloatArray,
     weight: FloatArray,
+    unit: IntArray,
     theta: FloatArray,
     problem: DecisionProblem | None,
     draws: int,
     rng: np.random.Generator,
 ) -> _Drawn:
-    """The rows, then rows drawn again: every model is measured on the same ones.  O(draws · n) for each model."""
-    n = len(y)
+    """The rows, then units of them (a row or a cluster each) drawn again: every model is measured on the same ones.
+
+    O(draws · n) for each model.
+    """
+    units = int(unit.max()) + 1
     orders = [np.argsort(p, kind="stable") for p in predictions]
     firsts = [np.searchsorted(p[order], theta, side="right") for p, order in zip(predictions, orders, strict=True)]
     squares = np.stack([(p - y) ** 2 for p in predictions])
@@ -168,7 +194,7 @@ def _drawn(
     for draw in range(1 + draws):
         w = weight
         if draw:
-            w = weight * np.bincount(rng.integers(n, size=n), minlength=n)
+            w = weight * np.bincount(rng.integers(units, size=units), minlength=units)[unit]
             w = w / w.sum()
         positive = w * y
         for i, (order, first) in enumerate(zip(orders, firsts, strict=True)):
@@ -213,7 +239,7 @@ def _earned(scores: tuple[ModelScores, ...], drawn: _Drawn, one: int, two: int) 
 
 
 def _difference(value: float, again: FloatArray) -> PairedDifference:
-    """A mean difference with the interval of its quantiles over rows drawn again."""
+    """A mean difference with the interval of its quantiles over what was drawn again."""
     lower, upper = np.quantile(again, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return PairedDifference(float(value), min(float(value), float(lower)), max(float(value), float(upper)))
 

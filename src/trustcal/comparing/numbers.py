@@ -110,6 +110,8 @@ class ModelComparison:
 
     rows: int
     """The number of rows."""
+    clusters: int | None
+    """The number of clusters of rows that belong together; None if all rows are independent."""
     base_rate: float
     """The frequency of outcome 1."""
     models: tuple[ModelScores, ...]
@@ -124,7 +126,7 @@ class ModelComparison:
     confidence: float
     """The confidence level of all intervals."""
     draws: int
-    """How often rows were drawn again, the same ones for all models."""
+    """How often rows, or clusters, were drawn again, the same ones for all models."""
     laws: Mapping[str, Predictor] = field(repr=False, compare=False)
     """The predictor of each model."""
 

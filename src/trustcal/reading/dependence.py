@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from trustcal.predictor import Predictor
 from trustcal.reading.columns import Columns
-from trustcal.reading.duckdb import Run
-from trustcal.reading.files import Table
 from trustcal.rows import checked_rows
 
 LARGEST = 10**6
@@ -25,25 +24,30 @@ _ORDERED = 0.98
 """Rows with this share of neighbours in the order of their predictions are sorted, and perhaps by outcome too."""
 
 
-def repeated_ids(table: Table, run: Run, columns: Columns, rows: int) -> tuple[str, ...]:
-    """A sentence for the column of ids that repeats most, if there is one.  One pass over these columns."""
+def repeated_ids(
+    names: Sequence[str], columns: Columns, rows: int, distinct: Callable[[Sequence[int]], Sequence[int]]
+) -> tuple[str, ...]:
+    """A sentence for the column of ids that repeats most, if there is one.  One pass over these columns.
+
+    `distinct` counts the different values, missing ones left out, of the columns at some places among the names.
+
+    >>> repeated_ids(["p", "y", "game_id"], Columns("p", "y"), 2000, lambda places: [100])[0][:49]
+    "Column 'game_id' has 100 different values in 2,00"
+    """
     places = [
-        place for place, name in enumerate(table.names) if name not in columns.names and name.lower().endswith(_IDS)
+        place for place, name in enumerate(names) if name not in columns.names and str(name).lower().endswith(_IDS)
     ]
     if columns.cluster is not None or rows > LARGEST or not places:
         return ()
-    counts = ", ".join(f"count(DISTINCT {table.expressions[place]})" for place in places)
-    found = run(f"SELECT {counts} FROM {table.sql}").fetchall()[0]
-    repeats = [
-        (int(n), table.names[place]) for n, place in zip(found, places, strict=True) if rows / 200 <= n <= 0.9 * rows
-    ]
+    counts = zip(distinct(places), places, strict=True)
+    repeats = [(n, names[place]) for n, place in counts if rows / 200 <= n <= 0.9 * rows]
     if not repeats:
         return ()
-    distinct, name = max(repeats)
+    most, name = max(repeats)
     return (
-        f"Column {name!r} has {distinct:,} different values in {rows:,} rows. If rows with the same value share an "
-        f"event, audit with it as the cluster (trustcal audit --cluster {shlex.quote(name)}): otherwise p-values and "
-        "intervals are too optimistic.",
+        f"Column {name!r} has {most:,} different values in {rows:,} rows. If rows with the same value share an event, "
+        f"name it as the cluster (cluster={name!r}, --cluster {shlex.quote(name)}): otherwise p-values and intervals "
+        "are too optimistic.",
     )
 
 

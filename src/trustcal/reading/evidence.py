@@ -30,8 +30,10 @@ class Evidence:
     provenance: Provenance | None
     """What was read; None for a predictor and for arrays."""
     rows: Callable[[], tuple[Any, ...]] | None
-    """Returns y_true, y_prob, sample_weight, times and groups (None where there are none), if rows have weights; None
-    if the counts in the predictor suffice."""
+    """Returns y_true, y_prob, sample_weight, times, groups and clusters (None where there are none), if rows have
+    weights or clusters; None if the counts in the predictor suffice."""
+    hints: tuple[str, ...] = ()
+    """Signs that rows belong together although no cluster was named."""
 
 
 def evidence(
@@ -69,13 +71,15 @@ def evidence(
         given = [name for name, value in options.items() if value is not None and value is not False]
         if given:
             raise ValueError(f"{given[0]} is an option for files and frames, but the source is a predictor or arrays.")
-        rows = None if sample_weight is None or y_prob is None else (source, y_prob, sample_weight, None, None)
+        single = y_prob is not None and (sample_weight is not None or cluster is not None)
+        rows = (source, y_prob, sample_weight, None, None, cluster) if single else None
         fetched = None if rows is None else lambda: rows
         if cluster is not None and y_prob is None:
             raise ValueError("a Predictor has its clusters already: Predictor.from_samples(…, cluster=…).")
         if cluster is not None and y_prob is not None:
             return Evidence(Predictor.from_samples(source, y_prob, sample_weight, cluster=cluster), {}, None, fetched)
-        return Evidence(as_predictor(source, y_prob, sample_weight), {}, None, fetched)
+        q = as_predictor(source, y_prob, sample_weight)
+        return Evidence(q, {}, None, fetched, () if y_prob is None else outcomes_in_runs(source, y_prob))
     if cluster is not None and not isinstance(cluster, str):
         raise ValueError(f"cluster must be the name of a column of the file or frame, not a {type(cluster).__name__}.")
     with as_files(source, table) as (files, title):
@@ -96,12 +100,19 @@ def _opened(source: Any, copied: str | None, cluster: str | None, options: Mappi
     found = reading(source, cluster=cluster, **options)
     files = isinstance(source, str | os.PathLike | list | tuple)
     fetch: Callable[[], tuple[Any, ...]] | None = None
-    if files and options.get("weight") is not None:
+    if files and (cluster is not None or options.get("weight") is not None):
         fetch = partial(replayed_rows, source, found.provenance, options.get("positive"))
         if copied is not None:
             rows = fetch()
             fetch = lambda: rows  # noqa: E731
     facts = found.provenance
-    if files and cluster is None and not facts.hints and facts.rows <= LARGEST:
+    if cluster is None and not facts.hints and facts.rows <= LARGEST and (files or _has_order(source)):
         facts = replace(facts, hints=outcomes_in_runs(*rows_in_order(source, found, options.get("positive"))))
-    return Evidence(found.predictor, found.groups, replace(facts, source=copied or facts.source), fetch)
+    facts = replace(facts, source=copied or facts.source)
+    return Evidence(found.predictor, found.groups, facts, fetch, facts.hints)
+
+
+def _has_order(frame: Any) -> bool:
+    """Whether it is a frame in memory, whose rows have an order; those of an engine have none."""
+    module = type(frame).__module__.split(".")[0]
+    return module in ("pandas", "polars") or (module == "pyarrow" and hasattr(frame, "num_rows"))

@@ -73,7 +73,7 @@ def rows_of(table: Table, request: Request) -> Rows:
     flags = [f"CAST({flag} AS UTINYINT)" for flag in (lack, light)]
     chosen = f"({sound}) IS NOT TRUE OR {weightless}"
     return Rows(
-        query(),
+        query(*groups),
         sound,
         _plain(table, request) or f"SELECT p, y FROM ({query()})",
         f"(SELECT * FROM ({query(*groups)}) WHERE {sound} AND NOT ({weightless}))",

@@ -76,6 +76,32 @@ def names_of(frame: nw.LazyFrame[Any]) -> list[str]:
         return frame.collect_schema().names()
 
 
+def is_here(frame: nw.LazyFrame[Any]) -> bool:
+    """Whether the engine runs in this process, so that looking at columns again costs little."""
+    return frame.implementation.value in _HERE
+
+
+def distinct_values(frame: nw.LazyFrame[Any], names: Sequence[str], places: Sequence[int]) -> list[int]:
+    """How many different values the columns at these places have, missing ones left out; 0 for nested ones."""
+    with failures(frame):
+        rows = frame.select(*(names[place] for place in places)).collect()
+        columns = (rows[names[place]] for place in places)
+        odd = nw.Object | nw.List | nw.Array | nw.Struct
+        return [0 if isinstance(one.dtype, odd) else one.drop_nulls().n_unique() for one in columns]
+
+
+def rows_here(frame: nw.LazyFrame[Any], request: Request) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The outcomes and predictions of the valid rows of positive weight, in their order, all in memory."""
+    rows = rows_of_frame(frame, request)
+    with failures(frame):
+        found = rows.collect()
+    p, missing = _floats(found["p"])
+    y = outcomes_of(found["y"], request, titled(frame))
+    light = np.asarray(found["state"].to_numpy()) != _POSITIVE if request.columns.weight else np.zeros(len(p), bool)
+    valid = ~np.any([light, *fault_masks(p, y, missing=missing).values()], axis=0)
+    return y[valid], p[valid]
+
+
 def in_memory(frame: nw.LazyFrame[Any], names: Sequence[str]) -> Any:
     """Some columns of the frame as an Arrow table, with every row in memory."""
     with failures(frame):
@@ -156,7 +182,7 @@ def _label(name: str, dtype: Any, title: str) -> nw.Expr:
 def _streamed(rows: nw.LazyFrame[Any], request: Request) -> Tally | None:
     """The rows of an engine in this process, counted here; None if one is at fault, or the engine must group them."""
     plain = request.plain and request.positive is None
-    if not plain or rows.implementation.value not in _HERE or not isinstance(rows.collect_schema()["y"], nw.Float64):
+    if not plain or not is_here(rows) or not isinstance(rows.collect_schema()["y"], nw.Float64):
         return None
     tally = Tally(request.resolution)
     for p, y in _blocks(rows):

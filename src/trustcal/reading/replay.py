@@ -1,8 +1,7 @@
-"""Rows of files read again one by one, for those to whom a predictor is not enough."""
+"""Rows of files and frames read again one by one, for those to whom a predictor is not enough."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.reading.columns import place_of
-from trustcal.reading.duckdb import connected
+from trustcal.reading.duckdb import Run, connected
 from trustcal.reading.expressions import rows_of
-from trustcal.reading.files import open_files, refusals, with_folders
+from trustcal.reading.files import Table, open_files, refusals, with_folders
 from trustcal.reading.outcomes import Label
 from trustcal.reading.provenance import Provenance
 from trustcal.reading.request import Request
-from trustcal.reading.sources import Reading
+from trustcal.reading.sources import Reading, at_source
 from trustcal.rows import FloatArray
 
 
@@ -47,14 +46,12 @@ def count_rows(source: str | Path) -> int:
     return int(found[0][0])
 
 
-def rows_in_order(
-    source: str | Path | Sequence[str | Path], found: Reading, positive: Label | None = None
-) -> tuple[FloatArray, FloatArray]:
-    """Read the valid rows of files again, in the order of the files: a stream to replay.
+def rows_in_order(source: Any, found: Reading, positive: Label | None = None) -> tuple[FloatArray, FloatArray]:
+    """Read the valid rows of files or of a frame in memory again, in their order: a stream to replay.
 
     Parameters
     ----------
-    source : path, pattern or list of paths
+    source : path, pattern or list of paths; or a frame of pandas, Polars or PyArrow
     found : Reading
         What `reading` returned for the same source.
     positive : str or number, optional
@@ -75,19 +72,27 @@ def rows_in_order(
 
     O(n), all in memory.
     """
-    with connected() as connection:
-        table = with_folders(connection, open_files(connection, source))
-        rows = rows_of(table, Request(found.provenance.columns, positive, 0.0, True))
-        with refusals(table.title):
-            fetched = connection.execute(f"SELECT y, p FROM {rows.valid}").fetchnumpy()
-    y, p = (np.asarray(fetched[name], dtype=np.float64) for name in "yp")
+    asked = Request(replace(found.provenance.columns, by=(), cluster=None), positive, 0.0, True)
+    y, p = at_source(source, lambda *_: asked, _table_in_order, _frame_in_order)[2]
     return y, _rounded(p, found.provenance)
+
+
+def _table_in_order(table: Table, run: Run, asked: Request) -> tuple[FloatArray, FloatArray]:
+    fetched = run(f"SELECT y, p FROM {rows_of(table, asked).valid}").fetchnumpy()
+    y, p = (np.asarray(fetched[name], dtype=np.float64) for name in "yp")
+    return y, p
+
+
+def _frame_in_order(frame: Any, asked: Request) -> tuple[FloatArray, FloatArray]:
+    from trustcal.reading.narwhals import rows_here
+
+    return rows_here(frame, asked)
 
 
 def replayed_rows(
     source: Any, facts: Provenance, positive: Label | None = None, order: str | None = None
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, NDArray[Any] | None]:
-    """Read the valid rows of files again, with their rank in the order of a column, and their group.
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None, NDArray[Any] | None, NDArray[Any] | None]:
+    """Read the valid rows of files again, with their rank in the order of a column, their group and their cluster.
 
     Parameters
     ----------
@@ -102,14 +107,15 @@ def replayed_rows(
     Returns
     -------
     y_true, y_prob, sample_weight : arrays
-        Sorted by these, and before that by rank and group.
+        Sorted by these, and before that by rank, group and cluster.
     rank : array, or None without an order
     group : array of text, or None without groups
+    cluster : array of text, or None without clusters
 
     O(n log n), all in memory.
     """
-    by = facts.columns.by
-    columns = facts.columns if order is None else replace(facts.columns, by=(*by, order))
+    by, cluster = facts.columns.by, facts.columns.cluster
+    columns = replace(facts.columns, by=(*by, *(name for name in (order, cluster) if name is not None)))
     with connected() as connection:
         table = with_folders(connection, open_files(connection, source))
         if order is not None:
@@ -119,13 +125,17 @@ def replayed_rows(
         rank = f"dense_rank() OVER (ORDER BY TRY_CAST(CAST({last} AS VARCHAR) AS DOUBLE), CAST({last} AS VARCHAR))"
         texts = [f"coalesce(CAST(g{index} AS VARCHAR), 'None')" for index in range(len(by))]
         group = " || ', ' || ".join(texts) or "0"
-        asked = ["y", "p", "w", f"{rank if order else 0} AS t", f"{group} AS g"]
+        label = "0" if cluster is None else f"CAST(g{len(columns.by) - 1} AS VARCHAR)"
+        asked = ["y", "p", "w", f"{rank if order else 0} AS t", f"{group} AS g", f"{label} AS c"]
         with refusals(table.title):
-            found = connection.execute(f"SELECT {', '.join(asked)} FROM {rows.valid} ORDER BY t, g, p, y, w")
+            found = connection.execute(f"SELECT {', '.join(asked)} FROM {rows.valid} ORDER BY t, g, c, p, y, w")
             fetched = found.fetchnumpy()
     y, p, w, t = (np.asarray(fetched[name], dtype=np.float64) for name in "ypwt")
     p = _rounded(p, facts)
-    return y, p, w, t if order is not None else None, np.asarray(fetched["g"]).astype(str) if by else None
+    groups, clusters = (
+        np.asarray(fetched[name]).astype(str) if known else None for name, known in (("g", by), ("c", cluster))
+    )
+    return y, p, w, t if order is not None else None, groups, clusters
 
 
 def _rounded(p: FloatArray, facts: Provenance) -> FloatArray:

@@ -265,16 +265,27 @@ def _counted_table(table: Table, run: Run, asked: Request) -> Counted:
     """Count the rows of a table of DuckDB; rows with clusters also one by one."""
     counted = counted_by_duckdb(table, run, asked)
     known = None if asked.columns.cluster is None else clustered(table, run, asked, counted.whole.resolution)
-    hints = repeated_ids(table, run, asked.columns, counted.rows)
+
+    def distinct(places: Sequence[int]) -> list[int]:
+        counts = ", ".join(f"count(DISTINCT {table.expressions[place]})" for place in places)
+        return list(run(f"SELECT {counts} FROM {table.sql}").fetchall()[0])
+
+    hints = repeated_ids(table.names, asked.columns, counted.rows, distinct)
     return replace(counted, clustered=known, hints=hints)
 
 
 def _counted_frame(frame: Any, asked: Request) -> Counted:
     """Count the rows of a frame; rows with clusters in memory, by DuckDB."""
-    from trustcal.reading.narwhals import counted_by_frame, in_memory, titled
+    from trustcal.reading.narwhals import counted_by_frame, distinct_values, in_memory, is_here, names_of, titled
 
     if asked.columns.cluster is None:
-        return counted_by_frame(frame, asked)
+        counted = counted_by_frame(frame, asked)
+        if not is_here(frame):
+            return counted  # another pass would cost a job
+        names = names_of(frame)
+        return replace(
+            counted, hints=repeated_ids(names, asked.columns, counted.rows, partial(distinct_values, frame, names))
+        )
     rows = in_memory(frame, asked.columns.names)
     with connected() as connection:
         relation = connection.from_arrow(rows)

@@ -26,7 +26,9 @@ class Certificate:
     action_regret: float | None
     """The most the user can gain by replacing actions, in the units of their payoffs; None without payoffs."""
     proved: bool
-    """Whether the bounds hold for any number of rows; with unequal weights they are approximate."""
+    """Whether the bounds hold for any number of rows; with unequal weights or clusters they are approximate."""
+    clusters: int | None = None
+    """The number of clusters that were kept back; None if rows are independent."""
 
     @property
     def sentence(self) -> str:
@@ -40,7 +42,8 @@ class Certificate:
                 f", and {sure[0].lower() + sure[1:]} you gain at most {self.action_regret:.4g} per row by replacing an "
                 "action by another wherever it is recommended"
             )
-        return f"{told} ({self.rows:,} rows kept back); this assumes that new rows come from the same population."
+        rows = f"{self.rows:,} rows{'' if self.clusters is None else f' in {self.clusters:,} clusters'}"
+        return f"{told} ({rows} kept back); this assumes that new rows come from the same population."
 
 
 def certify(said: Predictor, problem: DecisionProblem | None = None, confidence: float = 0.95) -> Certificate:
@@ -78,4 +81,5 @@ def certify(said: Predictor, problem: DecisionProblem | None = None, confidence:
     elif problem is not None:
         far = hoeffding(sample_size(rows), 1 - bound.confidence)
         regret = problem.action_regret(rows, "lower") + problem.stakes * far
-    return Certificate(said.rows or 0, confidence, bound.upper, regret, bound.rigorous)
+    clusters = None if said.clusters is None else said.clusters.count
+    return Certificate(said.rows or 0, confidence, bound.upper, regret, bound.rigorous, clusters)

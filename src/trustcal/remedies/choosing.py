@@ -90,6 +90,7 @@ def choose(
     outcome: str | None = None,
     weight: str | None = None,
     by: str | Sequence[str] | ArrayLike | None = None,
+    cluster: ArrayLike | str | None = None,
     positive: Any = None,
     resolution: float | None = None,
     drop_invalid: bool = False,
@@ -110,6 +111,7 @@ def choose(
     outcome: str | None = None,
     weight: str | None = None,
     by: str | Sequence[str] | ArrayLike | None = None,
+    cluster: ArrayLike | str | None = None,
     positive: Any = None,
     resolution: float | None = None,
     drop_invalid: bool = False,
@@ -138,6 +140,9 @@ def choose(
     prediction, outcome, weight, positive, resolution, drop_invalid : how to read a file or frame, as for `read`.
     by : the group of each row, or for files and frames its columns: a method that harms a group is not recommended.
         Where groups differ, the recommended method gets a map for each group, if that is better on held-out rows.
+    cluster : the cluster of each row, such as the event it is a forecast of, or for files and frames its column: rows
+        of one cluster are held out or kept back together, and standard errors are those of clusters.  Then no map
+        for each group is tried.
     payoff : the decision problem to judge by, or a CSV file of it; unless given, the Brier score.
     order : the time of each row, or for files its column: each row is judged by what came before it.
     method : "auto" for the recommended method, or the name of one.
@@ -159,7 +164,7 @@ def choose(
     O(folds·n log n) for n distinct values; few rows are split ten times, or forty times if the choice is close.
     """
     if classes is not None or isinstance(source, ClassPredictor) or is_table(y_prob):
-        other = (prediction, by, positive, resolution, order)
+        other = (prediction, by, cluster, positive, resolution, order)
         if any(option is not None for option in other) or isinstance(payoff, DecisionProblem):
             raise ValueError(
                 "with classes only outcome, weight, drop_invalid, method, folds, rng and an OutcomeProblem apply."
@@ -172,8 +177,9 @@ def choose(
     found = evidence(
         source, y_prob, sample_weight, prediction=prediction, outcome=outcome, weight=weight,
         by=by if groups is None else None, positive=positive, resolution=resolution, drop_invalid=drop_invalid,
+        cluster=cluster,
     )  # fmt: skip
-    single = single_rows(source, found, order, y_prob, sample_weight, groups, positive)
+    single = single_rows(source, found, order, y_prob, sample_weight, groups, positive, cluster)
     return chosen(found, payoff_problem(payoff), method, keep_back, folds, rng, single)
 
 
@@ -193,7 +199,7 @@ def chosen(
     found : Evidence
     problem : DecisionProblem or None
     method, keep_back, folds, rng : as for `choose`
-    single : the rows one by one, as `single_rows` gives them, where they have weights, times or groups
+    single : the rows one by one, as `single_rows` gives them, where they have weights, times, groups or clusters
 
     Returns
     -------

@@ -62,6 +62,8 @@ class Comparison:
     """How often rows were split into folds; the numbers are means over these."""
     ordered: bool
     """Whether rows were judged in time order, each by what came before."""
+    clusters: int | None = None
+    """The number of clusters, which are in one fold each, and from which standard errors are; None without clusters."""
 
     @property
     def recommendation(self) -> str:

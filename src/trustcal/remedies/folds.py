@@ -1,4 +1,7 @@
-"""Rows split into a part to fit on and a part to measure on, each as a predictor: at random, or by time."""
+"""Rows split into a part to fit on and a part to measure on, each as a predictor: at random, or by time.
+
+Rows of one cluster are never split.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from trustcal.checking import checked_clusters
 from trustcal.measures.counts import law_of_counts, row_counts
 from trustcal.predictor import Predictor
 from trustcal.rows import real_vector
@@ -114,19 +118,29 @@ def together(parts: Iterable[tuple[FloatArray, IntArray]]) -> Predictor:
 @final
 @dataclass(frozen=True, eq=False)
 class SingleRows:
-    """Rows one by one, for those to whom counts are not enough: with weights, times or groups."""
+    """Rows one by one, for those to whom counts are not enough: with weights, times, groups or clusters."""
 
     y_true: FloatArray
     y_prob: FloatArray
     sample_weight: FloatArray
     times: NDArray[Any] | None = None
     groups: NDArray[Any] | None = None
+    clusters: IntArray | None = None
 
     @classmethod
     def from_columns(
-        cls, y_true: ArrayLike, y_prob: ArrayLike, weight: ArrayLike | None, times: Any = None, groups: Any = None
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        weight: ArrayLike | None,
+        times: Any = None,
+        groups: Any = None,
+        clusters: Any = None,
     ) -> SingleRows:
-        """The rows of positive weight, sorted, so that the order of the rows does not matter."""
+        """The rows of positive weight, sorted, so that the order of the rows does not matter.
+
+        The time of a row is that of the last row of its cluster: before that its outcome is not used.
+        """
         y, p = real_vector(y_true, "y_true"), real_vector(y_prob, "y_prob")
         w = np.ones(len(y)) if weight is None else real_vector(weight, "sample_weight")
         labels = {"order": times, "by": groups}
@@ -134,19 +148,32 @@ class SingleRows:
         for name, column in found.items():
             if column is not None and column.shape != y.shape:
                 raise ValueError(f"{name} must have one entry for each of the {len(y)} rows, but has {column.shape}.")
+        if clusters is not None:
+            found["cluster"] = np.unique(checked_clusters(clusters, len(y)), return_inverse=True)[1]
+        together = found.get("cluster")
+        if together is not None and found["order"] is not None:
+            found["order"] = _last_times(found["order"], together)
         rank = (np.unique(column, return_inverse=True)[1] for column in found.values() if column is not None)
         order = np.lexsort((w, y, p, *rank))
-        return cls(y, p, w, found["order"], found["by"]).where(order[w[order] > 0])
+        return cls(y, p, w, found["order"], found["by"], together).where(order[w[order] > 0])
+
+    @classmethod
+    def of_clusters(cls, q: Predictor) -> SingleRows:
+        """The rows of a predictor with clusters, which holds them all."""
+        rows = q.clusters
+        assert rows is not None
+        weight = rows.weight / rows.weight.max()  # equal weights are exactly 1, as those of rows that were read
+        return cls.from_columns(rows.outcome, q.p[rows.value], weight, clusters=rows.cluster)
 
     def where(self, kept: BoolArray | IntArray) -> SingleRows:
         """Some of the rows, by a mask or by their numbers."""
-        columns = (self.y_true, self.y_prob, self.sample_weight, self.times, self.groups)
+        columns = (self.y_true, self.y_prob, self.sample_weight, self.times, self.groups, self.clusters)
         return SingleRows(*(None if column is None else column[kept] for column in columns))  # type: ignore[arg-type]
 
     @property
     def law(self) -> Predictor:
         """The predictor of the rows."""
-        return Predictor.from_samples(self.y_true, self.y_prob, self.sample_weight)
+        return Predictor.from_samples(self.y_true, self.y_prob, self.sample_weight, cluster=self.clusters)
 
     @property
     def laws(self) -> dict[Hashable, Predictor]:
@@ -157,14 +184,44 @@ class SingleRows:
 
 
 def split_rows(rows: SingleRows, folds: int, rng: np.random.Generator) -> list[Fold]:
-    """Folds of rows with weights: the rows of each outcome are shuffled and dealt out.  O(folds·n log n)."""
+    """Folds of rows with weights: the rows of each outcome are shuffled and dealt out.  O(folds·n log n).
+
+    Clusters are dealt out whole.
+    """
     y = rows.y_true
+    if rows.clusters is not None:
+        fold_of = _dealt_clusters(y, rows.clusters, folds, rng)
+        return [_fold(rows, fold_of != fold, fold_of == fold, np.full(len(y), True)) for fold in range(folds)]
     _check_sizes(np.array([(y == 0).sum(), (y == 1).sum()]), folds)
     fold_of = np.empty(len(y), dtype=np.intp)
     for outcome in (0, 1):
         dealt = rng.permutation(np.flatnonzero(y == outcome))
         fold_of[dealt] = np.arange(len(dealt)) % folds
     return [_fold(rows, fold_of != fold, fold_of == fold, np.full(len(y), True)) for fold in range(folds)]
+
+
+def _dealt_clusters(y: FloatArray, clusters: IntArray, folds: int, rng: np.random.Generator) -> IntArray:
+    """The fold of each row: clusters, sorted by their share of ones, are dealt out in random order, `folds` at a time.
+
+    Then every fold has clusters with each outcome, if there are 2·folds of them.
+    """
+    names, at = np.unique(clusters, return_inverse=True)
+    sizes, ones = np.bincount(at), np.bincount(at, y)
+    _check_clusters(int((ones < sizes).sum()), int((ones > 0).sum()), folds)
+    order = rng.permutation(len(names))
+    order = order[np.argsort((ones / sizes)[order], kind="stable")]
+    hands = np.argsort(rng.random((-(-len(names) // folds), folds)), axis=1)
+    fold_of = np.empty(len(names), dtype=np.int64)
+    fold_of[order] = hands.ravel()[: len(names)]
+    return fold_of[at]
+
+
+def _last_times(times: NDArray[Any], clusters: IntArray) -> NDArray[Any]:
+    """The last time of each row's cluster."""
+    known, rank = np.unique(times, return_inverse=True)
+    last = np.zeros(int(clusters.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(last, clusters, rank)
+    return np.asarray(known[last[clusters]])
 
 
 def split_in_order(rows: SingleRows, folds: int) -> list[Fold]:
@@ -215,6 +272,14 @@ def _judges(y: FloatArray, block: NDArray[np.intp], fold: int) -> bool:
     """Whether a block has rows, and rows of both outcomes come before it."""
     before = y[block < fold]
     return bool((block == fold).any()) and 0 < before.sum() < len(before)
+
+
+def _check_clusters(zeros: int, ones: int, folds: int) -> None:
+    if min(zeros, ones) < 2 * folds:
+        raise ValueError(
+            f"{folds} folds of whole clusters need at least {2 * folds} clusters with each outcome, but {zeros} have "
+            f"rows of outcome 0 and {ones} of outcome 1. Use fewer folds (at least 2), or more clusters."
+        )
 
 
 def _check_sizes(outcomes: NDArray[np.int64], folds: int) -> None:

@@ -39,7 +39,7 @@ def compared(
     problem : DecisionProblem or None
     folds : int, at least 2
     rng : Generator or seed
-    single : the rows one by one, where they have weights, times or groups
+    single : the rows one by one, where they have weights, times, groups or clusters
 
     Returns
     -------
@@ -75,6 +75,7 @@ def compared(
         folds=len(splits[0]),
         repeats=len(splits),
         ordered=single is not None and single.times is not None,
+        clusters=None if q.clusters is None else q.clusters.count,
     )
 
 

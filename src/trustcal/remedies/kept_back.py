@@ -29,7 +29,10 @@ class KeptBack:
 
 
 def kept_back(found: Evidence, single: SingleRows | None, share: float, random: np.random.Generator) -> KeptBack:
-    """The evidence without a share of the rows, and these rows: the last ones in time, or a random sample."""
+    """The evidence without a share of the rows, and these rows: the last ones in time, or a random sample.
+
+    Rows of one cluster stay together.
+    """
     if single is not None:
         return _without(found, single, share, random)
     laws: Mapping[Any, Predictor] = found.groups or {"all": found.predictor}
@@ -54,6 +57,9 @@ def _without(found: Evidence, single: SingleRows, share: float, random: np.rando
     size = len(single.y_true)
     if single.times is not None:
         kept = single.times >= np.sort(single.times)[int(size * (1 - share))]
+    elif single.clusters is not None:
+        known, at = np.unique(single.clusters, return_inverse=True)
+        kept = (random.permutation(len(known)) < share * len(known))[at]
     else:
         kept = random.permutation(size) < share * size
     if kept.all() or not kept.any():

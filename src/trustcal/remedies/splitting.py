@@ -27,7 +27,7 @@ def row_splits(
     found: Evidence, single: SingleRows | None, folds: int, random: np.random.Generator, most: int = 10
 ) -> list[list[Fold]]:
     """The rows split by time, or at random, several times if they are few."""
-    single = single or _weighted(found)
+    single = single or _known_rows(found)
     if single is not None and single.times is not None:
         return [split_in_order(single, folds)]
     repeats = max(-(-_WORK // max(1, found.predictor.rows or 1)), _LEAST)
@@ -52,7 +52,7 @@ def _drawn(
     found: Evidence, single: SingleRows | None, folds: int, random: np.random.Generator, repeats: int
 ) -> list[list[Fold]]:
     """Rows split at random so many times."""
-    single = single or _weighted(found)
+    single = single or _known_rows(found)
     if single is not None:
         return [split_rows(single, folds, random) for _ in range(repeats)]
     laws: Mapping[Any, Predictor] = found.groups or {"all": found.predictor}
@@ -67,12 +67,13 @@ def single_rows(
     sample_weight: ArrayLike | None = None,
     groups: Any = None,
     positive: Any = None,
+    cluster: Any = None,
 ) -> SingleRows | None:
     """The rows of a source one by one, where the counts in a predictor are not enough.
 
     Parameters
     ----------
-    source, y_prob, sample_weight, positive, order : as for `choose`
+    source, y_prob, sample_weight, positive, order, cluster : as for `choose`
     found : Evidence
         The evidence from the same source.
     groups : array-like, optional
@@ -81,21 +82,30 @@ def single_rows(
     Returns
     -------
     SingleRows, or None
-        None for rows of equal weight without an order, unless `groups` is given.
+        None for independent rows of equal weight without an order, unless `groups` is given.
 
     O(n log n).
     """
     if y_prob is not None and (order is not None or groups is not None):
-        return SingleRows.from_columns(source, y_prob, sample_weight, order, groups)
+        return SingleRows.from_columns(source, y_prob, sample_weight, order, groups, cluster)
     if order is None:
-        return _weighted(found)
+        return _known_rows(found)
     if found.provenance is None or not isinstance(source, str | os.PathLike | list | tuple):
         raise ValueError("order needs single rows: pass y_true and y_prob with an array of times, or a file.")
     return SingleRows.from_columns(*replayed_rows(source, found.provenance, positive, order))
 
 
-def _weighted(found: Evidence) -> SingleRows | None:
-    """The rows of unequal weight one by one, if they are known; O(n log n)."""
-    if found.rows is None or row_counts(found.predictor) is not None:
+def _known_rows(found: Evidence) -> SingleRows | None:
+    """Rows of unequal weight or in clusters one by one, if they are known; O(n log n)."""
+    if row_counts(found.predictor) is not None:
         return None
-    return SingleRows.from_columns(*found.rows())
+    if found.rows is not None:
+        return SingleRows.from_columns(*found.rows())
+    if found.predictor.clusters is None:
+        return None
+    if found.groups:
+        raise ValueError(
+            "by and cluster together need single rows, but this source is neither a file nor arrays. Pass y_true and "
+            "y_prob with by=… and cluster=…, or leave out by."
+        )
+    return SingleRows.of_clusters(found.predictor)

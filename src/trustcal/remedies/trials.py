@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from trustcal.clusters import Clusters, added
 from trustcal.decisions import DecisionProblem
 from trustcal.inference.monotone_bounds import change_of
 from trustcal.measures.monotone import monotone_cdl_witness
@@ -295,10 +296,26 @@ def _log_gap(own: FloatArray, rival: FloatArray, rows: float) -> Losses:
 
 
 def difference(laws: Sequence[tuple[Predictor, float]], gaps: Sequence[Losses], rows: float) -> Difference:
-    """The mean of a function of value and outcome over laws with shares, and its standard error for so many rows."""
+    """The mean of a function of value and outcome over laws with shares, and its standard error for so many rows.
+
+    With clusters the error is that of their sums: no cluster is in two of the laws.
+    """
     mean = moment = 0.0
     for (q, share), (zero, one) in zip(laws, gaps, strict=True):
         negative = q.mass - q.positive
         mean += share * float((negative * zero + q.positive * one).sum())
         moment += share * float((negative * zero**2 + q.positive * one**2).sum())
-    return Difference(mean, sqrt(max(0.0, moment - mean**2) / rows))
+    variance = max(0.0, moment - mean**2) / rows
+    if any(q.clusters is not None for q, _ in laws):
+        variance = sum(
+            share**2 * _squared_sums(q.clusters, zero - mean, one - mean)
+            for (q, share), (zero, one) in zip(laws, gaps, strict=True)
+            if q.clusters is not None
+        )
+    return Difference(mean, sqrt(variance))
+
+
+def _squared_sums(clusters: Clusters, zero: FloatArray, one: FloatArray) -> float:
+    """Σ over clusters of (the weighted sum of a function of value and outcome over their rows)²."""
+    at = np.where(clusters.outcome, one[clusters.value], zero[clusters.value])
+    return float((added(clusters.cluster, clusters.weight * at, clusters.count) ** 2).sum())

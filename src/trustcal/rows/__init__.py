@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from trustcal.checking import as_array, checked_predictions, refuse
+from trustcal.checking import as_array, checked_clusters, checked_predictions, refuse
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -166,6 +166,18 @@ def checked_rows(
     w = checked_weights(weight)
     kept = w > 0
     return (y, p, w) if kept.all() else (y[kept], p[kept], w[kept])
+
+
+def labels_of_rows(cluster: ArrayLike, rows: int, sample_weight: ArrayLike | None) -> NDArray[Any]:
+    """The cluster of each row of positive weight; without weights there are `rows` rows.
+
+    >>> labels_of_rows(["a", "b", "b"], 3, [1, 0, 2]).tolist()
+    ['a', 'b']
+    """
+    if sample_weight is None:
+        return checked_clusters(cluster, rows)
+    used = checked_weights(real_vector(sample_weight, "sample_weight")) > 0
+    return checked_clusters(cluster, len(used))[used]
 
 
 def _frozen(values: ArrayLike, name: str) -> FloatArray:

@@ -59,6 +59,7 @@ def methods_table(comparison: Comparison, frame: box.Box) -> list[RenderableType
     how = f"cross-fitted in {comparison.folds} folds{repeated}"
     if comparison.ordered:
         how = f"{comparison.folds} blocks in time order, each judged by what came before"
+    clusters = "" if comparison.clusters is None else f" in {comparison.clusters:,} clusters"
     loss = "payoff lost per row, as a share of the payoff range" if _payoffs(comparison) else "the Brier score"
     rule = (
         "Methods within two standard errors of the best are told apart by the log loss: of these, the simplest within "
@@ -72,7 +73,7 @@ def methods_table(comparison: Comparison, frame: box.Box) -> list[RenderableType
             "Guarantee: an upper bound on CDL for any outcomes, given the measured distance to calibration."
         ),
         "",
-        f"{comparison.rows:,} rows, {how}.",
+        f"{comparison.rows:,} rows{clusters}, {how}.",
     ]
 
 

@@ -30,6 +30,7 @@ def plain_models(comparison: ModelComparison) -> str:
 
 
 def _page(comparison: ModelComparison, frame: box.Box) -> RenderableType:
+    clusters = "" if comparison.clusters is None else f" in {comparison.clusters:,} clusters"
     return Group(
         Text(comparison.headline, style="bold"),
         *(Text.assemble((f"{pair.first} or {pair.second}? ", "bold"), pair.answer) for pair in comparison.pairs),
@@ -44,10 +45,11 @@ def _page(comparison: ModelComparison, frame: box.Box) -> RenderableType:
         _pairs(comparison, frame),
         Text(
             "The most anyone loses, of the payoff range, by using one model instead of the other, with 95 % intervals "
-            f"for all at once, from rows drawn again {comparison.draws} times, the same ones for all models."
+            f"for all at once, from {'clusters' if clusters else 'rows'} drawn again {comparison.draws} times, "
+            "the same ones for all models."
         ),
         "",
-        f"{comparison.rows:,} rows, base rate {comparison.base_rate:.4f}.",
+        f"{comparison.rows:,} rows{clusters}, base rate {comparison.base_rate:.4f}.",
     )
 
 
