@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 import trustcal as tc
 from trustcal.cli import main
+from trustcal.comparing.numbers import ModelPair, PairedDifference
 
 CERTAIN = {"sure": [0.0, 0.0, 1.0, 1.0], "even": [0.5, 0.5, 0.5, 0.5]}
 
@@ -197,7 +198,7 @@ def test_intervals_of_clusters_are_wider() -> None:
     rows, clusters = tc.compare(models, y), tc.compare(models, y, cluster=event)
     assert (rows.clusters, clusters.clusters) == (None, 100)
     assert rows.models == clusters.models
-    assert clusters.half_width > 3 * rows.half_width
+    assert clusters.pairs[0].half_width > 3 * rows.pairs[0].half_width
     assert json.loads(clusters.to_json())["clusters"] == 100
     assert "2,000 rows in 100 clusters, base rate" in str(clusters)
     assert "from clusters drawn again 400 times" in " ".join(str(clusters).split())
@@ -218,7 +219,7 @@ def test_a_cluster_for_each_row_is_no_cluster() -> None:
     y, models = rows(500, np.random.default_rng(4))
     plain, single = tc.compare(models, y), tc.compare(models, y, cluster=np.arange(500))
     assert single.models == plain.models
-    assert single.half_width == pytest.approx(plain.half_width, rel=0.1)
+    assert single.pairs[0].half_width == pytest.approx(plain.pairs[0].half_width, rel=0.1)
     assert single.pairs[0].brier.lower == pytest.approx(plain.pairs[0].brier.lower, abs=0.003)
 
 
@@ -270,3 +271,24 @@ def test_intervals_cover_the_population() -> None:
         )
     assert brier >= 89  # fewer has probability 0.004 at 95 %
     assert loss >= 95
+
+
+def test_a_bad_third_model_hides_nothing() -> None:
+    """Its losses stray far; the band of the two good ones is as wide as theirs do, and a bit for holding together."""
+    rng = np.random.default_rng(0)
+    truth = rng.random(2000)
+    y = rng.random(2000) < truth
+    models = {"good": truth, "fair": np.clip(truth + rng.normal(0, 0.05, 2000), 0, 1)}
+    alone = tc.compare(models, y, draws=100).pairs[0]
+    among = tc.compare({**models, "bad": 1 - truth}, y, draws=100)
+    beside = next(pair for pair in among.pairs if pair.second == "fair")
+    bad = next(pair for pair in among.pairs if pair.second == "bad")
+    assert beside.half_width < 1.5 * alone.half_width < bad.half_width
+
+
+def test_a_clear_brier_score_is_not_called_no_evidence() -> None:
+    clear = ModelPair(
+        "a", "b", PairedDifference(-0.01, -0.02, -0.001), None, PairedDifference(0.0, 0.0, 0.05),
+        PairedDifference(0.01, 0.0, 0.06), None, (), (), 0.02,
+    )  # fmt: skip
+    assert clear.answer.startswith("On average over thresholds, by the Brier score, a is better than b;")

@@ -111,11 +111,14 @@ def compare(
     predictions, outcome, weight = [p[order] for p in predictions], y[order].astype(np.float64), weight[order]
     unit = np.arange(len(y)) if unit is None else unit[order]
     drawn = _drawn(predictions, outcome, weight / weight.sum(), unit, theta, problem, draws, random)
-    width = float(np.quantile(np.abs(drawn.spread(best, others)).max(axis=(1, 2)), LEVEL))
-    pairs = tuple(_pair(names, scores, laws, drawn, best, other, theta, width) for other in others)
+    widths = _half_widths(np.abs(drawn.spread(best, others)).max(axis=2))
+    pairs = tuple(
+        _pair(names, scores, laws, drawn, best, other, theta, width)
+        for other, width in zip(others, widths, strict=True)
+    )
     return ModelComparison(
         rows=len(y), clusters=units, base_rate=laws[names[0]].base_rate, models=scores, best=names[best], pairs=pairs,
-        half_width=width, confidence=LEVEL, draws=draws, laws=laws,
+        confidence=LEVEL, draws=draws, laws=laws,
     )  # fmt: skip
 
 
@@ -169,6 +172,16 @@ class _Drawn:
         """How far the difference of threshold losses strays from that of the rows: [draw, other, threshold]."""
         difference = self.loss[:, [best]] - self.loss[:, others]
         return np.asarray(difference[1:] - difference[0])
+
+
+def _half_widths(strayed: FloatArray) -> list[float]:
+    """Of bands that hold for all pairs at once: each in proportion to how far its own pair strays, on average.
+
+    So a model that is far from the others does not hide what tells those apart.
+    """
+    mean = strayed.mean(axis=0)
+    relative = (strayed / np.where(mean > 0, mean, 1.0)).max(axis=1)
+    return [float(width) for width in mean * np.quantile(relative, LEVEL)]
 
 
 def _drawn(
@@ -228,6 +241,7 @@ def _pair(
         dominates=_dominant(laws[first], laws[second], first, second),
         first_better=_runs(theta, -gap, width),
         second_better=_runs(theta, gap, width),
+        half_width=width,
     )
 
 

@@ -75,6 +75,9 @@ class ModelPair:
     """Thresholds between which the first is better on these rows, at their ends by more than chance."""
     second_better: tuple[Range, ...]
     """Thresholds between which the second is."""
+    half_width: float
+    """The difference of threshold losses is within this of the population's, at all thresholds and for all pairs of a
+    comparison at once, with its confidence."""
 
     @property
     def answer(self) -> str:
@@ -97,6 +100,13 @@ class ModelPair:
                 f"{percent(loss.upper)})."
             )
         most = max(self.loss_first.upper, self.loss_second.upper)
+        if self.brier.clear:
+            better, other = (self.first, self.second) if self.brier.value < 0 else (self.second, self.first)
+            return (
+                f"On average over thresholds, by the Brier score, {better} is better than {other}; that it is better "
+                f"at one of them is not shown. A loss of up to {percent(most)} of the payoff range by using the wrong "
+                "one cannot be ruled out."
+            )
         return (
             f"No evidence that {self.first} or {self.second} is better for anyone. A loss of up to {percent(most)} of "
             "the payoff range by using the wrong one cannot be ruled out."
@@ -120,9 +130,6 @@ class ModelComparison:
     """The model that earns most with the user's payoffs; without payoffs, that with the lowest Brier score."""
     pairs: tuple[ModelPair, ...]
     """The best model with each of the others."""
-    half_width: float
-    """Differences of threshold losses are within this of the population's, at all thresholds and for all pairs at
-    once, with `confidence`."""
     confidence: float
     """The confidence level of all intervals."""
     draws: int
