@@ -151,7 +151,7 @@ def test_missing_values_of_pandas() -> None:
 def test_groups_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request, "GROUPS", 1)
     for source in (FRAME, pa.Table.from_pandas(FRAME)):
-        with pytest.raises(ValueError, match="by must name columns with few values, but 'g' make more than 1 groups"):
+        with pytest.raises(ValueError, match="by must name columns with few values, but 'g' makes more than 1 groups"):
             tc.read(source, by="g")
 
 

@@ -102,7 +102,8 @@ def test_tables_are_named_where_there_are_several(tmp_path: Path) -> None:
     assert "say which table to read, by table='…' (--table). It has: scores, other." in refused(file)
     assert "has no table 'score'. It has: scores, other." in refused(file, table="score")
     assert tc.audit(file, table="scores", draws=0).rows == 60
-    assert "table is for databases and Excel files" in refused(FRAME, table="scores")
+    assert "databases and Excel files, but a DataFrame is neither. Leave out table='s'" in refused(FRAME, table="s")
+    assert "but rows.csv is neither. Leave out table='s' (--table)." in refused("rows.csv", table="s")
     assert "must be different columns" in refused(file, table="scores", prediction="y", outcome="y")
 
 
