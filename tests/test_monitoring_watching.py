@@ -567,7 +567,7 @@ def test_the_smallest_p_value_of_the_simulations_is_an_upper_bound(tmp_path: Pat
     file.write_text("p,y\n" + "0.9,0\n" * 200)
     view = TerminalView(console=Console(file=out, width=100))
     watch(file, prediction="p", outcome="y", monitor=Monitor(window=WINDOW), follow=False, view=view)
-    assert re.search(r"p-value of calibration +≤ 0\.02 ", out.getvalue())
+    assert re.search(r"p-value of calibration[ |]+≤ 0\.02 ", out.getvalue())
 
 
 def test_faults_have_a_policy() -> None:

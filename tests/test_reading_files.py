@@ -60,13 +60,13 @@ def test_column_names_are_taken_literally(tmp_path: Path) -> None:
         (
             "p.csv",
             "p,y\n0.5,1\n0.6,\n",
-            r"1 of 2 rows do not: 1 with an outcome that is missing or not 0 or 1.*line 3 .*0\.6', y missing",
+            r"1 of 2 rows does not: 1 with an outcome that is missing or not 0 or 1.*line 3 .*0\.6', y missing",
         ),
-        ("p.csv", "p,y\n0.5,1\n,0\n", r"1 of 2 rows do not: 1 without a prediction.*line 3"),
+        ("p.csv", "p,y\n0.5,1\n,0\n", r"1 of 2 rows does not: 1 without a prediction.*line 3"),
         (
             "p.csv",
             "p,y\n0.5,1\n1.5,0\n",
-            r"1 of 2 rows do not: 1 with a prediction above 1.*line 3 with p '1\.5', y '0'",
+            r"1 of 2 rows does not: 1 with a prediction above 1.*line 3 with p '1\.5', y '0'",
         ),
         ("p.csv", "p,y\n0.5,1\nabc,0\nxyz,1\n", r"2 with a prediction that is not a number.*line 3 .*'abc'"),
         ("p.csv", "p,y\n0.5,yes\n0.6,maybe\n", r"1 with an outcome.*line 3 .*'maybe'.*positive="),
