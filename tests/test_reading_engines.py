@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import trustcal as tc
 from tests.strategies import costly
-from tests.traps import SOUND, G, P, W, Y, from_rows, same, trap_table
+from tests.traps import SOUND, G, P, W, from_rows, same, trap_table
 from trustcal.reading import duckdb as by_duckdb
 from trustcal.reading import reading
 from trustcal.reading.faults import Faults

@@ -23,7 +23,7 @@ _CLEARLY_PERCENT = 2
 def likely_cause(
     faults: Faults, rows: int, p: FloatArray, y: FloatArray, said: Sequence[str | None]
 ) -> tuple[str, int]:
-    """A sentence on the cause and its remedy, empty if none is likely; and how many rows are at fault for it.
+    """A sentence on the cause and its remedy, empty if none is likely; and how many rows it speaks against leaving out.
 
     Parameters
     ----------
@@ -43,7 +43,13 @@ def likely_cause(
     outside = _of_predictions(faults, numbers, p[np.isfinite(p)])
     if outside:
         return outside, faults.below + faults.above
-    return _of_outcomes(set(y[np.isfinite(y)].tolist())) if faults.outcome else "", faults.outcome
+    labels = set(y[np.isfinite(y)].tolist())
+    if not faults.outcome or not labels - {0.0, 1.0}:
+        return "", 0
+    if len(labels) > 2:  # one may stand for an unknown outcome: such rows may be left out
+        return "The outcomes have more than two labels: recode them as 0 and 1.", 0
+    two = _of_labels(labels)
+    return two, faults.outcome if two else 0
 
 
 def _of_texts(said: Sequence[str | None]) -> str:
@@ -70,9 +76,7 @@ def _of_predictions(faults: Faults, numbers: int, p: FloatArray) -> str:
     return "The predictions look like percentages: divide them by 100."
 
 
-def _of_outcomes(labels: set[float]) -> str:
-    if len(labels) > 2:
-        return "The outcomes have more than two labels: recode them as 0 and 1."
+def _of_labels(labels: set[float]) -> str:
     if labels - {1.0} == {-1.0}:
         return "The outcomes look like −1 and 1: say positive=1 (--positive 1)."
     if labels - {1.0} == {2.0}:

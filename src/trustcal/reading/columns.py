@@ -77,8 +77,8 @@ def refuse_outcome_groups(by: Sequence[str], outcome: str) -> None:
     """Refuse groups made by the outcome: each would have one outcome only, and any predictions would look wrong."""
     if outcome in by:
         raise ValueError(
-            f"by must name other columns than the outcome, but {outcome!r} is the outcome, so that each group would have "
-            "one outcome only. Group by what is known when the prediction is made."
+            f"by must name other columns than the outcome, but {outcome!r} is the outcome: each group would have one "
+            "outcome only. Group by what is known when the prediction is made."
         )
 
 

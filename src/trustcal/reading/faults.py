@@ -116,12 +116,12 @@ class FaultError(ValueError):
 def refusal(
     title: str, rows: int, faults: Faults, first: Sequence[str], cause: tuple[str, int] = ("", 0)
 ) -> FaultError:
-    """The error for rows at fault, with their likely cause and how many are at fault for it."""
+    """The error for rows at fault, with their likely cause and how many it speaks against leaving out."""
     examples = f" The first: {'; '.join(first)}." if first else ""
     rule = "a prediction in [0, 1] and an outcome, 0 or 1"
     if faults.weight:
         rule = "a prediction in [0, 1], an outcome, 0 or 1, and a weight, finite and not negative"
     lack = "row does not" if rows == 1 else "rows does not" if faults.total == 1 else "rows do not"
     found = f"{title}: every row must have {rule}, but {faults.total:,} of {rows:,} {lack}: {faults}.{examples}"
-    sentence, explained = cause
-    return FaultError(found, faults, sentence, faults.total < rows and (not sentence or 10 * explained < rows))
+    sentence, kept = cause
+    return FaultError(found, faults, sentence, faults.total < rows and 10 * kept < rows)

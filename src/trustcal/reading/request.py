@@ -77,6 +77,6 @@ def refuse_many_groups(groups: int, columns: Columns, title: str) -> None:
     if groups > GROUPS:
         made = f"{' and '.join(map(repr, columns.by))} make{'s' * (len(columns.by) == 1)}"
         raise ValueError(
-            f"{title}: by must name columns with few values, but {made} more than {GROUPS:,} groups. Group by something "
-            "coarser."
+            f"{title}: by must name columns with few values, but {made} more than {GROUPS:,} groups. Group by "
+            "something coarser."
         )
