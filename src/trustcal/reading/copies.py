@@ -14,13 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from trustcal.reading.files import identifier, quoted, refusals
+from trustcal.reading.files import COPIED, SHEETS, identifier, quoted, refusals
 
 STANDARD_INPUT = "-"
-DATABASES = (".duckdb", ".db", ".sqlite", ".sqlite3")
-SHEETS = (".xlsx", ".xlsm")
-COPIED = (".json", *SHEETS, *DATABASES)
-"""Formats that are copied; those of `trustcal.reading.files` are read as they are."""
 _OTHER_SHEETS = (".xls", ".xlsb", ".ods", ".numbers")
 
 
