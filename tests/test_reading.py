@@ -106,6 +106,9 @@ def test_resolutions_are_powers_of_two(resolution: float) -> None:
         (FRAME, {"by": "G"}, r"the pandas frame has no column 'G'\. Did you mean 'g'\?"),
         (FRAME.iloc[:0], {}, "at least one row"),
         (FRAME.assign(p=2.0), {"drop_invalid": True}, "no row of 3 is left: 3 with a prediction above 1"),
+        (FRAME.assign(p=[-3.0, 0.5, 4.0]), {}, r"turn log odds x into 1/\(1 \+ exp\(−x\)\)\.$"),
+        (FRAME.assign(y=[1, 2, 2]), {}, r"name the positive one, as in positive=2 \(--positive 2\)\.$"),
+        (FRAME.assign(y=["won", "1", "lost"]), {}, r"name the positive one: positive='…' \(--positive\)\. To leave"),
         (FRAME.assign(w=0.0), {"weight": "w"}, "some weight must be positive"),
         (FRAME.assign(w=-1.0), {"weight": "w"}, "0 or 1, and a weight, finite and not negative, but 3 of 3 rows do"),
         (

@@ -29,9 +29,9 @@ def likely_cause(
     ----------
     faults : what is wrong with how many rows.
     rows : how many there are, valid or not.
-    p : the least and the greatest predictions among the rows at fault, where they are numbers.
+    p : the least and the greatest predictions among the rows at fault, where they are numbers, or all predictions.
     y : the least and the greatest outcomes among these, where they are numbers, and the outcomes of the other rows.
-    said : the first predictions at fault, as the file has them.
+    said : the first predictions at fault, as a file has them.
 
     >>> likely_cause(Faults(above=2), 3, np.array([20.0, 63.7]), np.array([0.0, 1.0]), ["63.7", "20"])
     ('The predictions look like percentages: divide them by 100.', 2)
