@@ -88,7 +88,7 @@ AUDIT, FIX = ["audit", "good.csv"], ["fix", "good.csv", "-p", "p", "-y", "y"]
 NOISE = ["fix", "good.csv", "-p", "p", "-o", "out.csv"]
 WATCH = ["watch", "good.csv", "-p", "p", "-y", "y", "--no-follow"]
 NUMERIC: list[tuple[list[str], tuple[str, ...]]] = [
-    (["bound"], (*NUMBERS, "0", "2", "1e-400")),
+    (["bound"], (*NUMBERS, "0", "2", "1e-300", "1e-400")),
     (["bound", "0.1", "--horizon"], (*WHOLE, "0")),
     (["hard"], (*NUMBERS, "0", "0.3", "1", "1e-400")),
     ([*AUDIT, "--draws"], (*WHOLE, "10000000000000", "true")),

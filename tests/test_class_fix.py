@@ -67,6 +67,15 @@ def test_a_remedy_is_learned_saved_and_applied(
     assert json.loads(capsys.readouterr().out)["recommended"] == choice.recommended
 
 
+def test_an_infinite_log_loss_has_one_sign(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("p_a,p_b,p_c,label\n" + "0.5,0.5,0,a\n0.2,0.7,0.1,b\n0.6,0.4,0,c\n" * 30)
+    assert main(["fix", str(file), "--classes", "p_*", "-y", "label"]) == 0
+    said = capsys.readouterr().out
+    assert "∞" in said
+    assert "inf" not in said
+
+
 @pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "parquet"])
 def test_every_format_keeps_its_values(kind: str, folder: Path, tmp_path: Path) -> None:
     """Text files get the same vectors, ids stay text, and columns in another order find their classes."""

@@ -80,6 +80,8 @@ def test_several_columns_frames_and_arrays_make_groups(folder: Path, found: Clas
     both = class_reading(folder / "rows.csv", "p_*", by=["place", "even"])
     assert sorted(both.groups) == sorted(f"{a}, {b}" for a in ("north", "south", "west") for b in ("false", "true"))
     assert class_reading(frame(), "p_*", by="place").groups.keys() == {"north", "south", "west"}
+    with pytest.raises(ValueError, match="by must name other columns than the outcome, but 'label' is the outcome"):
+        class_reading(folder / "rows.csv", "p_*", by=["place", "label"])
     parts = class_reading(folder / "rows.csv", "p_*", by="place")
     again = class_audit(parts.predictor, groups=parts.groups, payoff=folder / "payoff.csv", draws=20)
     assert again.groups == found.groups

@@ -15,6 +15,7 @@ from scipy.stats import chi2, norm
 import trustcal as tc
 from trustcal.inference import clinical_calibration
 from trustcal.inference.clinical import _chi_square_tail
+from trustcal.report.clinical import what_they_miss
 
 
 def test_exact_values() -> None:
@@ -89,6 +90,14 @@ def test_the_tests_are_the_published_ones() -> None:
     assert found.hosmer_lemeshow == pytest.approx(chi2.sf(score, 10), abs=1e-9)
     z = ((y - p) * (1 - 2 * p)).sum() / sqrt(((1 - 2 * p) ** 2 * p * (1 - p)).sum())
     assert found.spiegelhalter == pytest.approx(2 * norm.sf(abs(z)), abs=1e-9)
+
+
+def test_the_note_speaks_of_the_numbers_that_are_shown() -> None:
+    tests, neither = ([0, 1] * 50, [0.3, 0.7] * 50), ([0, 1], [0.0, 1.0])
+    for rows, shown in ((tests, True), (neither, False)):
+        note = what_they_miss(clinical_calibration(tc.Predictor.from_samples(*rows)))
+        assert ("Hosmer–Lemeshow" in note, "Spiegelhalter" in note) == (shown, shown)
+        assert note.endswith("None of them says who loses what: the verdict does.")
 
 
 @given(st.floats(0, 80), st.integers(1, 12))

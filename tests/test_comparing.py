@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,12 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import trustcal as tc
+from trustcal import remedies
 from trustcal.cli import main
 from trustcal.comparing.numbers import ModelPair, PairedDifference
+from trustcal.report.terminal.comparison import choice_page
+from trustcal.report.terminal.console import plain_text
+from trustcal.report.terminal.models import models_page
 
 CERTAIN = {"sure": [0.0, 0.0, 1.0, 1.0], "even": [0.5, 0.5, 0.5, 0.5]}
 
@@ -31,6 +37,16 @@ def test_exact_values() -> None:
     assert (pair.first, pair.second, pair.dominates) == ("sure", "even", "sure")
     assert (pair.brier.value, pair.loss_first.value, pair.loss_second.value) == (-0.25, 0.0, 0.5)
     assert pair.value is None
+
+
+def test_a_number_and_its_percent_sign_stay_on_one_line() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    found, choice = tc.compare({"a": p, "b": p**3}, y, draws=20), remedies.choose(y, p**3)
+    for page in (partial(models_page, found), partial(choice_page, choice, None)):
+        for width in range(60, 100):
+            assert not re.search(r"\d\n *%", plain_text(page, width))
 
 
 def test_equal_models_are_said_to_be_the_same() -> None:

@@ -297,6 +297,7 @@ def test_an_unexpected_error_is_one_line_with_a_status_of_its_own(
     assert said.err.count("\n") == 1
     assert len(said.err) <= 501
     assert said.err.rstrip("\n").isprintable()
+    assert ". This is a bug: please" in said.err
     monkeypatch.setenv("TRUSTCAL_DEBUG", "1")
     with pytest.raises(KeyError):
         main(["bound", "0.1"])

@@ -19,7 +19,7 @@ from tests.strategies import examples, predictors, probabilities
 from trustcal import Predictor, guarantees, umbrella
 from trustcal.cells import cells_for
 from trustcal.decisions import soft_response
-from trustcal.guarantees import Bound
+from trustcal.guarantees import Bound, bounds
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
@@ -611,6 +611,13 @@ def test_no_other_parameter_or_number_of_cells_promises_less(
             assert choice.guarantee.value <= upper(other, eps, horizon, cells=cells, end="middle").value + most
             again = upper(choice.noise, eps, horizon, cells=choice.cells, end=choice.end)
             assert again == choice.guarantee
+
+
+def test_bounds_are_for_distances_that_noise_can_suit() -> None:
+    with pytest.raises(ValueError, match="eps must be at least 1e-31, but is 1e-300: noise for less is finer"):
+        bounds(1e-300)
+    for target in ("ece", "cdl", "decision_loss"):
+        assert bounds(1e-31, target).choices[0].guarantee.value < 1e-14
 
 
 def test_bounds_say_what_they_are() -> None:

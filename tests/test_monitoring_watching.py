@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -152,7 +153,7 @@ def test_an_interrupt_leaves_the_state_and_the_report(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
-    assert "up to line 101: 100 rows" in " ".join(out.split())
+    assert ".csv up to line 101: 100 rows" in " ".join(out.split())
     assert "Distance to calibration" in out
     assert monitor_in(state).to_json() == fed(pairs).to_json()
 
@@ -167,7 +168,7 @@ def test_an_idle_pipe_can_be_ended(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         until(lambda: process.poll() is not None)
         assert process.stdout is not None
-        assert "the standard input, up to line 61: 60 rows" in process.stdout.read()
+        assert "Read the standard input up to line 61: 60 rows" in process.stdout.read()
     assert process.returncode == 0
 
 
@@ -282,7 +283,7 @@ def test_faults_are_counted_with_their_lines_and_skipped(tmp_path: Path) -> None
     assert report.faults.counts == {"bad prediction": 5, "bad outcome": 3, "unreadable line": 3}
     assert "line 4: bad prediction: 1.2 is not in [0, 1] (row skipped)" in str(report).splitlines()
     assert "line 8: bad outcome: '2' is not 0 or 1 (row skipped)" in str(report).splitlines()
-    assert str(report).startswith(f"{file}, to its end, line 17: 4 rows.\nNo alarm in 4 rows. ")
+    assert str(report).startswith(f"Read {file} to its end (line 17): 4 rows.\nNo alarm in 4 rows. ")
 
 
 def test_json_lines(tmp_path: Path) -> None:
@@ -557,8 +558,16 @@ def test_a_terminal_shows_a_page_and_then_the_report(tmp_path: Path, monkeypatch
         view=TerminalView(console=console),
     )
     shown = out.getvalue()
-    assert "[bold].csv, to its end, line 301: 300 rows." in shown
+    assert "Read [bold].csv to its end (line 301): 300 rows." in shown
     assert shown.index("if calibrated") < shown.index("to its end") < shown.rindex("if calibrated")
+
+
+def test_the_smallest_p_value_of_the_simulations_is_an_upper_bound(tmp_path: Path) -> None:
+    file, out = tmp_path / "served.csv", io.StringIO()
+    file.write_text("p,y\n" + "0.9,0\n" * 200)
+    view = TerminalView(console=Console(file=out, width=100))
+    watch(file, prediction="p", outcome="y", monitor=Monitor(window=WINDOW), follow=False, view=view)
+    assert re.search(r"p-value of calibration[ |]+≤ 0\.02 ", out.getvalue())
 
 
 def test_faults_have_a_policy() -> None:

@@ -102,11 +102,20 @@ def test_resolutions_are_powers_of_two(resolution: float) -> None:
     [
         (FRAME, {"prediction": "y", "outcome": "y"}, "must be different columns"),
         (FRAME, {"by": ["g", "g"]}, "by must name each column once"),
+        (FRAME, {"by": ["g", "y"]}, "by must name other columns than the outcome, but 'y' is the outcome"),
         (FRAME, {"by": "G"}, r"the pandas frame has no column 'G'\. Did you mean 'g'\?"),
         (FRAME.iloc[:0], {}, "at least one row"),
         (FRAME.assign(p=2.0), {"drop_invalid": True}, "no row of 3 is left: 3 with a prediction above 1"),
+        (FRAME.assign(p=[-3.0, 0.5, 4.0]), {}, r"turn log odds x into 1/\(1 \+ exp\(−x\)\)\.$"),
+        (FRAME.assign(y=[1, 2, 2]), {}, r"name the positive one, as in positive=2 \(--positive 2\)\.$"),
+        (FRAME.assign(y=["won", "1", "lost"]), {}, r"name the positive one: positive='…' \(--positive\)\. To leave"),
         (FRAME.assign(w=0.0), {"weight": "w"}, "some weight must be positive"),
-        (FRAME.assign(w=-1.0), {"weight": "w"}, "3 with a weight that is missing, negative or not finite"),
+        (FRAME.assign(w=-1.0), {"weight": "w"}, "0 or 1, and a weight, finite and not negative, but 3 of 3 rows do"),
+        (
+            FRAME.assign(w=[1, -1, 1]),
+            {"weight": "w"},
+            "1 of 3 rows does not: 1 with a weight that is",
+        ),
         (FRAME.assign(w=1e200), {"weight": "w"}, "weights must be of ordinary size"),
         (FRAME.assign(p="x"), {}, "column 'p' must hold numbers, but holds String"),
         (FRAME.assign(p=[0.5, "x", None]), {}, "its engine failed with ValueError: could not convert string"),
@@ -151,7 +160,7 @@ def test_missing_values_of_pandas() -> None:
 def test_groups_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request, "GROUPS", 1)
     for source in (FRAME, pa.Table.from_pandas(FRAME)):
-        with pytest.raises(ValueError, match="by must name columns with few values, but 'g' make more than 1 groups"):
+        with pytest.raises(ValueError, match="by must name columns with few values, but 'g' makes more than 1 groups"):
             tc.read(source, by="g")
 
 

@@ -102,7 +102,8 @@ def test_tables_are_named_where_there_are_several(tmp_path: Path) -> None:
     assert "say which table to read, by table='…' (--table). It has: scores, other." in refused(file)
     assert "has no table 'score'. It has: scores, other." in refused(file, table="score")
     assert tc.audit(file, table="scores", draws=0).rows == 60
-    assert "table is for databases and Excel files" in refused(FRAME, table="scores")
+    assert "databases and Excel files, but a DataFrame is neither. Leave out table='s'" in refused(FRAME, table="s")
+    assert "but rows.csv is neither. Leave out table='s' (--table)." in refused("rows.csv", table="s")
     assert "must be different columns" in refused(file, table="scores", prediction="y", outcome="y")
 
 
@@ -139,6 +140,10 @@ def test_addresses_are_refused_with_what_to_do(address: str) -> None:
         ("p,y\n0.5,0\n1.0000001,1\n", "by rounding errors only: cut them off at 0 and 1."),
         ("p,y\n0.5,-1\n0.7,1\n", "The outcomes look like −1 and 1: say positive=1 (--positive 1)."),
         ("p,y\n0.5,1\n0.7,2\n", "positive=2 (--positive 2)"),
+        ("p,y\n0.5,0\n0.7,1\n0.7,2\n", "The outcomes have more than two labels: recode them as 0 and 1."),
+        ("p,y\n0.5,-1\n0.7,1\n0.7,0\n", "The outcomes have more than two labels: recode them as 0 and 1."),
+        ("p,y\n0.5,0\n0.7,1\n30,1\n", "Divide percentages by 100; turn scores or logits into probabilities. To leave"),
+        ("p,y\n" + "0.5,0\n" * 20 + "-3,1\n", "Divide percentages by 100; turn scores or logits into probabilities."),
         ("p,y\n0.5,won\n0.7,lost\n", "outcome that is missing or not 0 or 1. The first:"),
         ("p,y\n0.5,1\n1.4,0\n", "Divide percentages by 100; turn scores or logits into probabilities. To leave"),
         ("p;y\n0,637;1\n0,2;0\n", "decimal comma: write 0.5 for 0,5."),
@@ -160,6 +165,9 @@ def test_words_are_no_numbers_and_most_rows_are_not_to_be_left_out(tmp_path: Pat
     assert "name the positive one: positive='…' (--positive)" in said
     file.write_text("p,y\n" + "0.5,-1\n0.7,1\n" * 20)
     assert "drop_invalid" not in refused(file)  # only ones would be left
+    for systematic in ("-3,1\n4,0\n0.5,1\n" * 20 + ",1\n", "70,1\n0.5,0\n35,1\n", "1.5,1\n"):
+        file.write_text(f"p,y\n{systematic}")
+        assert "drop_invalid" not in refused(file)
     file.write_text("p,y\n0.5,-1\n" + "0.7,1\n0.2,0\n" * 20)
     assert "To leave them out: drop_invalid=True" in refused(file)
 

@@ -60,13 +60,13 @@ def test_column_names_are_taken_literally(tmp_path: Path) -> None:
         (
             "p.csv",
             "p,y\n0.5,1\n0.6,\n",
-            r"1 of 2 rows do not: 1 with an outcome that is missing or not 0 or 1.*line 3 .*0\.6', y missing",
+            r"1 of 2 rows does not: 1 with an outcome that is missing or not 0 or 1.*line 3 .*0\.6', y missing",
         ),
-        ("p.csv", "p,y\n0.5,1\n,0\n", r"1 of 2 rows do not: 1 without a prediction.*line 3"),
+        ("p.csv", "p,y\n0.5,1\n,0\n", r"1 of 2 rows does not: 1 without a prediction.*line 3"),
         (
             "p.csv",
             "p,y\n0.5,1\n1.5,0\n",
-            r"1 of 2 rows do not: 1 with a prediction above 1.*line 3 with p '1\.5', y '0'",
+            r"1 of 2 rows does not: 1 with a prediction above 1.*line 3 with p '1\.5', y '0'",
         ),
         ("p.csv", "p,y\n0.5,1\nabc,0\nxyz,1\n", r"2 with a prediction that is not a number.*line 3 .*'abc'"),
         ("p.csv", "p,y\n0.5,yes\n0.6,maybe\n", r"1 with an outcome.*line 3 .*'maybe'.*positive="),
@@ -81,9 +81,14 @@ def test_column_names_are_taken_literally(tmp_path: Path) -> None:
         ("p.csv", "p,y\n0.1,1\n\u00e4,1\n".encode("latin-1"), "not utf-8 encoded"),
         ("p.csv", "p,y\n0.1,1\n".encode("utf-16"), "not utf-8 encoded"),
         ("p.csv", b"\xff\xfe\x00\x81" * 50, "p.csv"),
+        (
+            "p.jsonl",
+            '{"p": 0.1, "y": 1}\n\n{"p": 0.1, "y":}\n{"p": 0.1, "y": 0}\n',
+            r"Malformed JSON in .*p\.jsonl in line 3:",
+        ),
         ("p.parquet", "no parquet", r"cannot be read: .*"),
         ("p.xlsx", "", r"must be a CSV, TSV, JSON lines or Parquet file.*\.csv, \.tsv, \.jsonl, \.ndjson, \.parquet"),
-        ("p", "", "must be a CSV"),
+        ("p", "", r"must be a CSV.*to compare predictions of two classes, also \.json, \.xlsx"),
     ],
 )
 def test_bad_files_are_refused(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:

@@ -508,7 +508,7 @@ def test_refusals() -> None:
         compare(Predictor([0.5], [1.0], [0.5]), rng=0)
     with pytest.raises(ValueError, match="Pass the rows themselves"):
         compare(Predictor.from_samples([0, 1] * 9, [0.5] * 18, [1, 2, 3] * 6), rng=0)
-    with pytest.raises(ValueError, match=r"4 rows of outcome 0 and 6 of outcome 1\. Use fewer folds"):
+    with pytest.raises(ValueError, match=r"4 rows of outcome 0 and 6 of outcome 1, without those kept back\. Use more"):
         compare([0] * 4 + [1] * 6, [0.5] * 10, rng=0)
     with pytest.raises(ValueError, match="but all are 1"):
         compare([1] * 9, [0.5] * 9, rng=0)

@@ -77,9 +77,9 @@ def _failed(error: Exception, options: argparse.Namespace) -> int:
         return _invalid("there is not enough memory for this.")
     if os.environ.get("TRUSTCAL_DEBUG", "0") != "0":
         raise error
-    said = one_line(f"{type(error).__name__}: {error}", 300)
+    said = one_line(f"{type(error).__name__}: {error}", 300).rstrip(".: ")
     print(
-        f"trustcal: unexpected error, {said} This is a bug: please report it, with the command and what it prints if "
+        f"trustcal: unexpected error, {said}. This is a bug: please report it, with the command and what it prints if "
         "TRUSTCAL_DEBUG=1 is set.",
         file=sys.stderr,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from trustcal.cli.options import Commands, add_payoff, print_notes
+from trustcal.cli.options import TWO_LABELS, Commands, add_payoff, print_notes
 
 if TYPE_CHECKING:
     from trustcal.comparing import ModelComparison
@@ -35,7 +35,7 @@ def add_command(commands: Commands) -> None:
     compare.add_argument("-y", "--outcome", metavar="COLUMN", help="outcomes (default: by name)")
     compare.add_argument("-w", "--weight", metavar="COLUMN", help="row weights")
     compare.add_argument("--cluster", metavar="COLUMN", help="rows that belong together, e.g. forecasts of one event")
-    compare.add_argument("--positive", metavar="LABEL", help="the label that counts as 1, if not 0/1 or true/false")
+    compare.add_argument("--positive", metavar="LABEL", help=f"the label that counts as 1, if not {TWO_LABELS}")
     compare.add_argument("--drop-invalid", action="store_true", help="drop rows that are invalid for some model")
     compare.add_argument("--table", metavar="NAME", help="the table of a database, or the sheet of an Excel file")
     add_payoff(compare)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """To which every command adds its parser."""
+TWO_LABELS = "0/1, true/false, yes/no, t/f or y/n"
+"""Outcomes that every command reads, whatever their capitals."""
 
 
 def add_source(command: argparse.ArgumentParser) -> None:
@@ -26,7 +28,7 @@ def add_source(command: argparse.ArgumentParser) -> None:
     command.add_argument("-p", "--prediction", metavar="COLUMN", help="predicted probabilities (default: by name)")
     command.add_argument("-y", "--outcome", metavar="COLUMN", help="outcomes (default: by name)")
     command.add_argument("-w", "--weight", metavar="COLUMN", help="row weights")
-    command.add_argument("--positive", metavar="LABEL", help="the label that counts as 1, if not 0/1 or true/false")
+    command.add_argument("--positive", metavar="LABEL", help=f"the label that counts as 1, if not {TWO_LABELS}")
     command.add_argument("--resolution", metavar="R", type=float, help="round predictions to multiples of R (0: never)")
     command.add_argument("--drop-invalid", action="store_true", help="drop invalid rows and report how many")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from trustcal.cli.options import Commands
+from trustcal.cli.options import TWO_LABELS, Commands
 
 if TYPE_CHECKING:
     from trustcal.remedies import Remedy
@@ -33,7 +33,7 @@ def add_command(commands: Commands) -> None:
     watch.add_argument(
         "-p", "--prediction", metavar="COLUMN", help="predicted probabilities (default: that of the remedy)"
     )
-    watch.add_argument("-y", "--outcome", metavar="COLUMN", required=True, help="outcomes, 0/1 or true/false")
+    watch.add_argument("-y", "--outcome", metavar="COLUMN", required=True, help=f"outcomes: {TWO_LABELS}")
     watch.add_argument("--id", metavar="COLUMN", help="ids, if outcomes are on later lines than predictions")
     watch.add_argument(
         "--pending", metavar="N", type=int, default=1000, help="maximum pending predictions (default 1000)"

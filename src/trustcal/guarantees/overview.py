@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, final
 
+from trustcal.checking import checked_eps
 from trustcal.guarantees.bound import Bound
 from trustcal.guarantees.choice import NoiseChoice, choices, noise_of_kind
 from trustcal.guarantees.online import online_cdl_paper, online_ece_paper
@@ -15,6 +16,7 @@ _ONLINE: Final[dict[Target, Callable[[TruncatedLaplace, float, int], Bound]]] = 
     "ece": online_ece_paper,
     "cdl": online_cdl_paper,
 }
+_LEAST: Final = 1e-31
 
 
 @final
@@ -34,7 +36,7 @@ def bounds(eps: float, target: Target | None = None, horizon: int | None = None)
     Parameters
     ----------
     eps : float
-        Distance to calibration, in (0, 1].
+        Distance to calibration, from 1e-31 to 1.
     target : {"ece", "cdl", "decision_loss"}, optional
         The error to bound.  Default "decision_loss"; with a horizon "cdl".
     horizon : int, optional
@@ -49,6 +51,11 @@ def bounds(eps: float, target: Target | None = None, horizon: int | None = None)
     >>> print(table.choices[0].guarantee, "|", table.paper)
     decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1) | decision loss ≤ 0.119205 (Theorem 3.1)
     """
+    if checked_eps(eps) < _LEAST:
+        raise ValueError(
+            f"eps must be at least {_LEAST:g}, but is {eps!r}: noise for less is finer than floating-point numbers. "
+            "Predictions so close to calibration need none."
+        )
     chosen: Target = target or ("decision_loss" if horizon is None else "cdl")
     found = choices(eps, chosen, horizon)
     if horizon is None:

@@ -22,6 +22,8 @@ from trustcal.states import damage_refused, loaded, saved
 
 WINDOW = 1000
 """Default number of rows in the window."""
+DRAWS = 50
+"""Default number of simulated windows for floors and p-value."""
 FORGOTTEN = 2.0**-40
 """With decay, rows are dropped once the total weight of older rows is below this share."""
 _STATE_VERSION = 1
@@ -229,7 +231,7 @@ class Monitor:
         weight = None if self.decay is None else self.decay**age
         return Predictor.from_samples(np.array(self._y), np.array(self._q), weight)
 
-    def current(self, draws: int = 50, rng: np.random.Generator | int = 0) -> Snapshot:
+    def current(self, draws: int = DRAWS, rng: np.random.Generator | int = 0) -> Snapshot:
         """Measure the window, with what a calibrated stream would show, and the alarm.
 
         Parameters

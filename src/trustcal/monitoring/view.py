@@ -45,8 +45,8 @@ class WatchReport:
     @property
     def summary(self) -> str:
         """What was read, in one line."""
-        where = "to its end, line" if self.finished else "up to line"
-        return f"{self.source}, {where} {self.lines:,}: {self.rounds:,} row{'s' * (self.rounds != 1)}."
+        where = f"to its end (line {self.lines:,})" if self.finished else f"up to line {self.lines:,}"
+        return f"Read {self.source} {where}: {self.rounds:,} row{'s' * (self.rounds != 1)}."
 
     @property
     def waiting_summary(self) -> str:

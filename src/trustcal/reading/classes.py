@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.class_predictor import ClassPredictor
-from trustcal.reading.columns import OUTCOMES, Columns, place_of
+from trustcal.reading.columns import OUTCOMES, Columns, place_of, refuse_outcome_groups
 from trustcal.reading.duckdb import Run, arrow_reader, as_numpy, connected
 from trustcal.reading.expressions import group_sql, quantity
 from trustcal.reading.files import Table, open_files, refusals, with_folders
@@ -133,6 +133,7 @@ def class_reading(
     with _opened(source) as (table, run):
         label = _outcome_column(outcome, table)
         grouping = [table.names[place_of(name, table.names, table.title)] for name in grouping]
+        refuse_outcome_groups(grouping, label)
         beside = [label, *([] if weight is None else [weight]), *grouping]
         columns = class_columns(classes, [name for name in table.names if name not in beside], table.names, table.title)
         names = class_names(columns)

@@ -69,7 +69,17 @@ def chosen_columns(
         raise ValueError(f"prediction and outcome must be different columns, but both are {prediction!r}.")
     if len(set(by)) < len(by):
         raise ValueError(f"by must name each column once, but is {list(by)}.")
+    refuse_outcome_groups(by, outcome)
     return columns
+
+
+def refuse_outcome_groups(by: Sequence[str], outcome: str) -> None:
+    """Refuse groups made by the outcome: each would have one outcome only, and any predictions would look wrong."""
+    if outcome in by:
+        raise ValueError(
+            f"by must name other columns than the outcome, but {outcome!r} is the outcome: each group would have one "
+            "outcome only. Group by what is known when the prediction is made."
+        )
 
 
 def place_of(name: str, names: Sequence[str], title: str) -> int:

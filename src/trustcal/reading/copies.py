@@ -14,13 +14,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from trustcal.reading.files import identifier, quoted, refusals
+from trustcal.reading.files import COPIED, SHEETS, identifier, quoted, refusals
 
 STANDARD_INPUT = "-"
-DATABASES = (".duckdb", ".db", ".sqlite", ".sqlite3")
-SHEETS = (".xlsx", ".xlsm")
-COPIED = (".json", *SHEETS, *DATABASES)
-"""Formats that are copied; those of `trustcal.reading.files` are read as they are."""
 _OTHER_SHEETS = (".xls", ".xlsb", ".ods", ".numbers")
 
 
@@ -35,9 +31,12 @@ def as_files(source: Any, table: str | None = None) -> Iterator[tuple[Any, str |
     """
     many = isinstance(source, list | tuple)
     paths = list(source) if many else [source]
-    if not all(isinstance(path, str | Path) for path in paths) or not any(map(_copied, paths)):
+    if not _named(paths) or not any(map(_copied, paths)):
         if table is not None:
-            raise ValueError(f"table is for databases and Excel files, but the source is neither: {table!r}.")
+            told = " and ".join(map(str, paths)) if _named(paths) else f"a {type(source).__qualname__}"
+            raise ValueError(
+                f"table is for databases and Excel files, but {told} is neither. Leave out table={table!r} (--table)."
+            )
         yield source, None
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -54,6 +53,10 @@ def as_files(source: Any, table: str | None = None) -> Iterator[tuple[Any, str |
             for path, place in places.items():
                 said = said.replace(str(place), "standard input" if path == STANDARD_INPUT else path)
             raise ValueError(said) from None
+
+
+def _named(paths: list[Any]) -> bool:
+    return all(isinstance(path, str | Path) for path in paths)
 
 
 def _copied(path: str | Path) -> bool:

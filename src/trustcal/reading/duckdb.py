@@ -123,8 +123,9 @@ def _set_aside(table: Table, run: Run, request: Request, rows: Rows) -> tuple[in
     if faults.total and not request.drop_invalid:
         total = int(run(f"SELECT count(*) FROM {table.sql}").fetchall()[0][0])
         first, texts = _first_at_fault(table, run, request, rows)
+        sound = np.array(run(f"SELECT DISTINCT CAST(y AS DOUBLE) FROM {rows.valid}").fetchall()).ravel()
         p, y = (np.concatenate([np.empty(0), *kept]) for kept in ends)
-        cause = likely_cause(faults, p, y, texts)
+        cause = likely_cause(faults, total, p, np.append(y, sound), texts)
         raise refusal(table.title, total, faults, first, cause)
     return number, faults
 

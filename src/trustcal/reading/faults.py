@@ -84,7 +84,10 @@ def swapped(title: str, columns: Columns) -> ValueError:
 
 @final
 class FaultError(ValueError):
-    """Rows at fault: how many of each kind, the first few, the likely cause, and the remedies that `read` offers."""
+    """Rows at fault: how many of each kind, the first few, the likely cause, and the remedies that `read` offers.
+
+    With `few` it may help to leave them out.
+    """
 
     def __init__(self, found: str, faults: Faults, cause: str = "", few: bool = True) -> None:
         super().__init__(found, faults, cause, few)  # for pickling
@@ -103,20 +106,22 @@ class FaultError(ValueError):
             remedies.append(self.cause)
         elif self.faults.below or self.faults.above:
             remedies.append("Divide percentages by 100; turn scores or logits into probabilities.")
-        if self.faults.outcome and "(--positive" not in self.cause:
+        if self.faults.outcome and "The outcomes" not in self.cause:
             remedies.append(labels)
-        if self.few or not self.cause:  # without the many rows at fault for one cause, the others mean something else
+        if self.few:  # without the many rows at fault for one cause, the others mean something else
             remedies.append(rows)
         return " ".join(remedies)
 
 
-def refusal(title: str, rows: int, faults: Faults, first: Sequence[str], cause: str = "") -> FaultError:
-    """The error for rows at fault, with their likely cause."""
+def refusal(
+    title: str, rows: int, faults: Faults, first: Sequence[str], cause: tuple[str, int] = ("", 0)
+) -> FaultError:
+    """The error for rows at fault, with their likely cause and how many it speaks against leaving out."""
     examples = f" The first: {'; '.join(first)}." if first else ""
-    return FaultError(
-        f"{title}: every row must have a prediction in [0, 1] and an outcome, 0 or 1, but {faults.total:,} of {rows:,} "
-        f"rows do not: {faults}.{examples}",
-        faults,
-        cause,
-        10 * faults.total < rows or faults.total > max(astuple(faults)),
-    )
+    rule = "a prediction in [0, 1] and an outcome, 0 or 1"
+    if faults.weight:
+        rule = "a prediction in [0, 1], an outcome, 0 or 1, and a weight, finite and not negative"
+    lack = "row does not" if rows == 1 else "rows does not" if faults.total == 1 else "rows do not"
+    found = f"{title}: every row must have {rule}, but {faults.total:,} of {rows:,} {lack}: {faults}.{examples}"
+    sentence, kept = cause
+    return FaultError(found, faults, sentence, faults.total < rows and 10 * kept < rows)

@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, final
 
 from trustcal.reading.addresses import refuse_remote
-from trustcal.reading.streams import first_line, packing, refuse_damaged
+from trustcal.reading.streams import first_line, not_json, packing, refuse_damaged
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,6 +22,10 @@ DELIMITERS = {".csv": ",;|\t", ".tsv": "\t"}
 """Text formats, and their possible delimiters."""
 JSON_LINES = (".jsonl", ".ndjson")
 KINDS = (*DELIMITERS, *JSON_LINES, ".parquet")
+DATABASES = (".duckdb", ".db", ".sqlite", ".sqlite3")
+SHEETS = (".xlsx", ".xlsm")
+COPIED = (".json", *SHEETS, *DATABASES)
+"""Formats that `trustcal.reading.copies` copies into one of `KINDS`."""
 _LOOKED_AT = 1000
 """Number of JSON objects whose keys are the columns."""
 PLAIN = "hive_partitioning = false)"
@@ -152,7 +156,8 @@ def kind(file: Path) -> str:
         raise ValueError(f"{file} is a folder, not a file: name the files in it, as in {file / '*.parquet'}.")
     if not suffixes or suffixes[-1] not in KINDS:
         raise ValueError(
-            f"{file} must be a CSV, TSV, JSON lines or Parquet file, by its name: one of {', '.join(KINDS)}."
+            f"{file} must be a CSV, TSV, JSON lines or Parquet file, by its name: one of {', '.join(KINDS)}. To audit, "
+            f"to fix and to compare predictions of two classes, also {', '.join(COPIED)}."
         )
     if not file.is_file():
         raise ValueError(f"{file} {'is not a regular file' if exists else 'does not exist'}.")
@@ -314,6 +319,8 @@ def quoted(value: str) -> str:
 def _cause(error: Exception) -> str:
     """What DuckDB says, without the names of its errors and its advice to Python programmers."""
     said = re.sub(r"^[A-Z][\w ]* Error: ", "", str(error))
+    # DuckDB does not count empty lines, and is one too far.
+    said = re.sub(r'file "(.*)", at byte \d+ in line \d+(?=:)', lambda at: f"{at[1]}{not_json(Path(at[1]))}", said)
     if "state machine reached an invalid state" in said:
         return "its lines end in different ways, or a quote is never closed"
     lines = [line.strip().rstrip(".") for line in said.splitlines()] or [type(error).__name__]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from trustcal.reading.causes import likely_cause
 from trustcal.reading.faults import Faults, refusal, swapped
 from trustcal.reading.outcomes import as_label, decoded, refuse_third_label
 from trustcal.reading.request import Counted, Group, Request, by_group
@@ -248,7 +250,8 @@ def _classified(keys: nw.DataFrame[Any], request: Request, title: str, resolutio
     if faults.total and not request.drop_invalid:
         first = [place for mask in masks.values() for place in np.flatnonzero(mask)[:3].tolist()]
         examples = _examples(keys, list(dict.fromkeys(first))[:3], columns.prediction, columns.outcome)
-        raise refusal(title, int(n.sum()), faults, examples)
+        rows = int(n.sum())
+        raise refusal(title, rows, faults, examples, likely_cause(faults, rows, p, y, ()))
     valid &= state == _POSITIVE
     sums = {name: _floats(keys[name])[0] for name in ("w", "squares", "moved") if name in keys.columns}
     weight = sums.pop("w", n.astype(np.float64))
@@ -269,7 +272,7 @@ def _floats(column: nw.Series[Any]) -> tuple[NDArray[np.float64], NDArray[np.boo
 
 
 def outcomes_of(column: nw.Series[Any], request: Request, title: str) -> NDArray[np.float64]:
-    """Outcomes as numbers: 0 or 1 if valid, NaN if missing, -1 for other words."""
+    """Outcomes as numbers: 0 or 1 if valid, NaN if missing, −∞ for other words."""
     if column.dtype.is_numeric():
         values, _ = _floats(column)
         distinct, at = np.unique(values, return_inverse=True)
@@ -296,7 +299,7 @@ def _outcome_number(label: Any) -> float:
     try:
         return float(label)
     except (TypeError, ValueError):
-        return -1.0
+        return -inf
 
 
 def _values(column: nw.Series[Any]) -> list[Any]:

@@ -75,7 +75,8 @@ def by_group(request: Request, title: str, aside: int, faults: Faults, tallies: 
 def refuse_many_groups(groups: int, columns: Columns, title: str) -> None:
     """Refuse columns that make too many groups."""
     if groups > GROUPS:
+        made = f"{' and '.join(map(repr, columns.by))} make{'s' * (len(columns.by) == 1)}"
         raise ValueError(
-            f"{title}: by must name columns with few values, but {' and '.join(map(repr, columns.by))} make more than "
-            f"{GROUPS:,} groups. Group by something coarser."
+            f"{title}: by must name columns with few values, but {made} more than {GROUPS:,} groups. Group by "
+            "something coarser."
         )

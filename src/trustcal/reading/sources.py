@@ -104,7 +104,7 @@ def read(
         Round predictions to multiples of this power of two, such as 2**-20; `Predictor.moved` and `rounding_effect`
         bound the cost.  0 keeps every value.  None keeps up to 10^7 distinct values and rounds to 2^-22 above.
     positive : str or number, optional
-        The label that counts as 1, if outcomes are not 0/1, true/false or yes/no.
+        The label that counts as 1, if outcomes are not 0/1, true/false, yes/no, t/f or y/n.
     drop_invalid : bool
         Leave out rows without a prediction in [0, 1], an outcome or a valid weight, instead of raising an error.
     cluster : str, optional

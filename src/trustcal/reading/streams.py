@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from io import BufferedReader
 from pathlib import Path
@@ -51,3 +52,17 @@ def first_line(file: Path) -> str:
         ) from None
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"{file} cannot be read: {error}.") from None
+
+
+def not_json(file: Path) -> str:
+    """Where the first line of a file is that is not JSON, in words; nothing if that is not known.  O(n)."""
+    try:
+        with file.open("rb") as stream:
+            for number, line in enumerate(stream, 1):
+                try:
+                    json.loads(line if line.strip() else "0")
+                except ValueError:
+                    return "" if packing(file) else f" in line {number:,}"
+    except (OSError, RecursionError):
+        pass
+    return ""

@@ -291,5 +291,6 @@ def _check_sizes(outcomes: NDArray[np.int64], folds: int) -> None:
     if outcomes.min() < folds:
         raise ValueError(
             f"every fold needs rows of both outcomes, but with {folds} folds there are {int(outcomes[0])} rows of "
-            f"outcome 0 and {int(outcomes[1])} of outcome 1. Use fewer folds (at least 2), or more rows."
+            f"outcome 0 and {int(outcomes[1])} of outcome 1, without those kept back. Use more rows, keep none back "
+            "(keep_back=0, --keep-back 0), or in Python take fewer folds (folds=2)."
         )

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from trustcal.inference import ClinicalCalibration, Coefficient
 
-WHAT_THEY_MISS: Final = (
-    "Intercepts and slope are on the log-odds scale. What they miss: the intercepts and the slope see a shift and a "
-    "wrong spread, not a bend. Hosmer–Lemeshow depends on its groups, and with many rows rejects what costs nobody "
-    "anything. Spiegelhalter’s test hardly sees errors near 1/2. ICI is above 0 by chance. None of them says who "
-    "loses what: the verdict does."
-)
+_MISSED: Final = {
+    "Calibration slope": "Intercepts and slope, on the log-odds scale, see a shift and a wrong spread, not a bend.",
+    "Hosmer–Lemeshow": "Hosmer–Lemeshow depends on its groups, and with many rows rejects what costs nobody anything.",
+    "Spiegelhalter": "Spiegelhalter’s test hardly sees errors near 1/2.",
+    "ICI": "ICI is above 0 by chance.",
+}
 
 
 def clinical_lines(found: ClinicalCalibration) -> list[tuple[str, str, str]]:
@@ -30,6 +30,13 @@ def clinical_lines(found: ClinicalCalibration) -> list[tuple[str, str, str]]:
         ("Spiegelhalter", _p(found.spiegelhalter), "two-sided"),
     ]
     return [line for line in lines if "–" not in line[1].split(", ")]
+
+
+def what_they_miss(found: ClinicalCalibration) -> str:
+    """What the numbers that are shown do not see."""
+    shown = {name for name, _, _ in clinical_lines(found)}
+    missed = [sentence for name, sentence in _MISSED.items() if name in shown]
+    return " ".join(["What they miss:", *missed, "None of them says who loses what: the verdict does."])
 
 
 def _interval(found: Coefficient | None) -> str:

@@ -18,6 +18,7 @@ SUM: Final = 1e-3
 """A vector of probabilities may sum to 1 within this: columns rounded to three decimals pass, scores do not."""
 MOST: Final = 1000
 """The largest number of classes."""
+_SCORES: Final = "turn scores of a network into probabilities by softmax (in Python: logits=True)"
 
 
 class ClassRows(NamedTuple):
@@ -102,14 +103,14 @@ def checked_vectors(proba: ArrayLike, logits: bool = False) -> FloatArray:
         return np.asarray(softmax(table, axis=1))
     if not (table.min(initial=1) >= 0 and table.max(initial=0) <= 1):  # NaN compares false
         _refuse_entries(table, np.isnan(table), "predictions must not be missing or NaN", "drop or repair these rows")
-        remedy = "divide percentages by 100; for scores of a network pass logits=True"
+        remedy = f"divide percentages by 100; {_SCORES}"
         _refuse_entries(table, (table < 0) | (table > 1), "predictions must be probabilities in [0, 1]", remedy)
     total = table.sum(axis=1)
     refuse(
         np.abs(total - 1) > SUM,
         total,
         f"each row of proba must sum to 1, within {SUM:g}",
-        "divide each row by its sum; for scores of a network pass logits=True",
+        f"divide each row by its sum; {_SCORES}",
     )
     return table + 0.0  # -0.0 is 0.0
 

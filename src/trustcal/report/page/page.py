@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from trustcal.formats import percent, rounded, where, whole
 from trustcal.measures.table import MEASURES
-from trustcal.report.clinical import WHAT_THEY_MISS
+from trustcal.report.clinical import what_they_miss
 from trustcal.report.page.pictures import movement_section, net_benefit_section, profile_figure, reliability_figure
 from trustcal.report.page.policy import PLACE, sealed
 from trustcal.report.page.svg import AxesBox
@@ -63,7 +63,8 @@ def page(audit: Audit, title: str) -> str:
     sections.append(_section("The measures", _measures_lead(audit), f'<div class="card">{measures_table(audit)}</div>'))
     sections.append(_section("Scores", SPLIT, f'<div class="card">{scores_table(audit)}</div>'))
     if audit.clinical is not None:
-        body = f'<div class="card">{clinical_table(audit.clinical)}</div><p class="note">{escape(WHAT_THEY_MISS)}</p>'
+        note = escape(what_they_miss(audit.clinical))
+        body = f'<div class="card">{clinical_table(audit.clinical)}</div><p class="note">{note}</p>'
         sections.append(_folded("For clinical readers", "Slope, intercept, ICI and tests, with 95 % intervals.", body))
     sections.append(movement_section(audit))
     if audit.guarantee is not None:

@@ -67,7 +67,7 @@ def _choice(choice: ClassChoice, frame: box.Box) -> RenderableType:
     payoffs = choice.criterion == "payoff"
     table = number_table(frame, "", "excess", "± error", "Brier", "log loss", *(["payoff"] if payoffs else []))
     for one in choice.methods:
-        cells = [f"{one.excess:.4f}", f"{one.standard_error:.4f}", f"{one.brier:.4f}", f"{one.log_loss:.4f}"]
+        cells = [f"{one.excess:.4f}", f"{one.standard_error:.4f}", f"{one.brier:.4f}", four_decimals(one.log_loss)]
         cells += [f"{one.value:.4f}"] if one.value is not None else []
         style = "bold" if one.name == choice.recommended else ""
         table.add_row(Text(one.name, style=style), *cells)

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.report.terminal.console import Command, display, plain_text
+from trustcal.report.terminal.console import Command, display, plain_text, sentences
 
 if TYPE_CHECKING:
     from trustcal.guarantees import Bound
@@ -36,7 +36,7 @@ def choice_page(choice: Choice, file: str | None, frame: box.Box) -> RenderableT
     page = comparison_page(choice.table, frame)
     if choice.fitted.method == "none":
         return page
-    fitted = [page, "", Text(str(choice.fitted))]
+    fitted = [page, "", sentences(str(choice.fitted))]
     if file is None:
         return Group(*fitted, Text("Nothing was written: --save FILE keeps it."))
     apply = shlex.join(["trustcal", "fix", "NEW", "--remedy", file, "-o", "OUT"])
@@ -46,8 +46,8 @@ def choice_page(choice: Choice, file: str | None, frame: box.Box) -> RenderableT
 def comparison_page(comparison: Comparison, frame: box.Box) -> RenderableType:
     """The recommendation, its reason, and the table."""
     return Group(
-        Text(comparison.recommendation, style="bold"),
-        Text(comparison.reason),
+        sentences(comparison.recommendation, style="bold"),
+        sentences(comparison.reason),
         "",
         *methods_table(comparison, frame),
     )

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.report.terminal.bounds import noise_text
-from trustcal.report.terminal.console import number_table
+from trustcal.report.terminal.console import number_table, sentences
 
 if TYPE_CHECKING:
     from rich.box import Box
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def fix_page(fix: FileFix, frame: Box) -> RenderableType:
     """The advice and the numbers of a fix."""
-    parts: list[RenderableType] = [Text(fix.advice, style="bold"), ""]
+    parts: list[RenderableType] = [sentences(fix.advice, style="bold"), ""]
     if fix.written:
         parts.append(Text(f"{fix.rows:,} predictions, new column {fix.column}"))
     if fix.choice is not None:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.formats import amount, four_decimals, percent
-from trustcal.report.terminal.console import display, number_table, plain_text
+from trustcal.report.terminal.console import display, number_table, plain_text, sentences
 
 if TYPE_CHECKING:
     from trustcal.comparing import ModelComparison, PairedDifference
@@ -21,29 +21,30 @@ WIDTH = 80
 
 def show(comparison: ModelComparison) -> None:
     """Print the comparison: with colours in a terminal, as plain text elsewhere."""
-    display(partial(_page, comparison), WIDTH)
+    display(partial(models_page, comparison), WIDTH)
 
 
 def plain_models(comparison: ModelComparison) -> str:
     """The comparison as plain text."""
-    return plain_text(partial(_page, comparison), WIDTH)
+    return plain_text(partial(models_page, comparison), WIDTH)
 
 
-def _page(comparison: ModelComparison, frame: box.Box) -> RenderableType:
+def models_page(comparison: ModelComparison, frame: box.Box) -> RenderableType:
+    """The answer, pair by pair, and the tables."""
     clusters = "" if comparison.clusters is None else f" in {comparison.clusters:,} clusters"
     return Group(
-        Text(comparison.headline, style="bold"),
-        *(Text.assemble((f"{pair.first} or {pair.second}? ", "bold"), pair.answer) for pair in comparison.pairs),
+        sentences(comparison.headline, style="bold"),
+        *(sentences(pair.answer, lead=f"{pair.first} or {pair.second}? ") for pair in comparison.pairs),
         "",
         _models(comparison, frame),
-        Text(
+        sentences(
             "Miscalibration: what a better reading of the same predictions would save of the Brier score. "
             "Discrimination: what they save against always predicting the base rate. Decision loss: the most anyone "
             "could gain by moving thresholds, of the payoff range."
         ),
         "",
         _pairs(comparison, frame),
-        Text(
+        sentences(
             "The most anyone loses, of the payoff range, by using one model instead of the other, with 95 % intervals "
             f"for all at once, from {'clusters' if clusters else 'rows'} drawn again {comparison.draws} times, "
             "the same ones for all models."

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.formats import four_decimals
-from trustcal.report.clinical import WHAT_THEY_MISS, clinical_lines
+from trustcal.report.clinical import clinical_lines, what_they_miss
 from trustcal.report.terminal.console import number_table
 
 if TYPE_CHECKING:
@@ -35,4 +35,5 @@ def scores_tables(audit: Audit, frame: box.Box) -> list[RenderableType]:
         facts.add_column(style=style)
     for line in clinical_lines(audit.clinical):
         facts.add_row(*line)
-    return [*found, "", Text("For clinical readers, with 95 % intervals", style="bold"), facts, WHAT_THEY_MISS]
+    title, note = Text("For clinical readers, with 95 % intervals", style="bold"), what_they_miss(audit.clinical)
+    return [*found, "", title, facts, note]

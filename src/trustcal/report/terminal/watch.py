@@ -16,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from trustcal.checking import checked_count
-from trustcal.formats import printable
+from trustcal.formats import p_value, printable
 from trustcal.measures.table import MEASURES
 from trustcal.monitoring import FaultLog, Monitor, Snapshot, WatchReport, WatchView, WindowMeasure
 from trustcal.monitoring.line_parser import POLICY
+from trustcal.monitoring.monitor import DRAWS
 from trustcal.report.terminal.console import SafeConsole, number_table, plain_text
 
 WIDTH = 88
@@ -151,7 +152,7 @@ def _measures(snapshot: Snapshot, frame: box.Box) -> Table:
         table.add_row(MEASURES[key].title, _value(measure), floor, quantile, "")
     table.add_row("Mean prediction", f"{snapshot.mean_prediction:.4f}", "", "", f"base rate {snapshot.base_rate:.4f}")
     if snapshot.p_value is not None:
-        table.add_row("p-value of calibration", f"{snapshot.p_value:.2g}", "", "", "combined test")
+        table.add_row("p-value of calibration", p_value(snapshot.p_value, DRAWS), "", "", "combined test")
     return table
 
 
