@@ -20,6 +20,7 @@ from trustcal import guarantees
 from trustcal.kernels import IntArray
 from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, UniformNoise
 from trustcal.noise.mechanism import FloatArray
+from trustcal.paper.claims_discussion import PLATEAU_CDL
 from trustcal.paper.instance import coupled
 
 
@@ -420,10 +421,12 @@ def test_theorem_45_the_test_can_fail() -> None:
 @pytest.mark.slow
 def test_theorem_45_the_plateau_reaches_it() -> None:
     """eps = 1, 1/4 on [−1, 1]: K/2 = L = 1/4, and at the threshold 1/2 nothing gains more than 0.376: CDL ≤ 0.752."""
-    assert certified(0.376, 0.5, PLATEAU, reach=6)
+    claim = PLATEAU_CDL / 2
+    assert claim == 0.376
+    assert certified(claim, 0.5, PLATEAU, reach=6)
     assert not certified(0.3749, 0.5, PLATEAU, reach=6)  # the certificate can fail: far apart, z and b gain L/2 + k
     alone = max(0.25 + 0.5 * (0.25 + exp(-5) / 4), 5 * exp(-4) / 4 + 0.25)  # beyond z = ±6, and beyond b = 5
-    assert alone < 0.376
+    assert alone < claim
     x = np.linspace(0, 20, 20001)
     assert (x * (1 - below_plateau(x))).max() == pytest.approx(0.25, abs=1e-9)
 
