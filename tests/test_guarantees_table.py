@@ -78,6 +78,44 @@ LABELS = [
 """The labels of the paper's definitions, claims, propositions, lemmas, theorems and corollaries, in its order."""
 
 
+def test_every_correction_names_tests_that_exist() -> None:
+    section = (ROOT / "docs" / "explanation" / "theory.md").read_text().split("## 23. ")[1].split("\n## ")[0]
+    rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) >= 22
+    for row in rows:
+        names = re.findall(r"`(test_\w+)`", row[3])
+        assert names, row
+        for name in names:
+            assert f"def {name}(" in PLACES, name
+
+
+def test_every_theorem_is_in_the_index_under_its_section() -> None:
+    text = (ROOT / "docs" / "explanation" / "theory.md").read_text()
+    index = {
+        number: int(section)
+        for theorems, section in re.findall(r"\| ([\d, to]+) \| \[(\d+)\]\(#", text)
+        for part in theorems.split(", ")
+        for number in range(int(part.split(" to ")[0]), int(part.split(" to ")[-1]) + 1)
+    }
+    sections = re.split(r"\n## (\d+)\. ", text)
+    stated = {
+        int(number): int(section)
+        for section, body in zip(sections[1::2], sections[2::2], strict=True)
+        for number in re.findall(r"\n\*\*Theorem (\d+)", body)
+    }
+    assert index == stated
+    for number in stated:
+        assert any(number in _numbers(row[4]) for row in TABLE), number
+
+
+def _numbers(status: str) -> set[int]:
+    """The theorems that a status names, such as Theorems 5 to 11, or Theorems 42 and 43."""
+    found = set()
+    for first, last in re.findall(r"(?:Theorems? |, |and )(\d+)(?: to (\d+))?", status):
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
 def resolved(name: str) -> object:
     """What a dotted name means in the package: its first part is a public name or a room."""
     first, *rest = name.split(".")
