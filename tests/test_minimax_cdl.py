@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.special import ndtr
 from scipy.stats import binom
 
@@ -116,7 +117,7 @@ class Cells:
         return np.asarray(1.01 * (abs(self.tilt) * self.law.twist * at_z + self.b * self.law.bend * at_b))
 
     @cached_property
-    def unsure(self) -> FloatArray:
+    def unsure(self) -> NDArray[np.bool_]:
         """Whether c may change its sign: its chord does, or is not larger than what c can be off it, C·w²/8."""
         start, stop = self.ends
         off = 1.001 * self.curvature * self.width**2 / 8 + 1e-7  # 1e-7: rounding in difference quotients
@@ -186,7 +187,7 @@ def test_gains_misses_no_more_than_it_says(law: Law, z: float, b: float, tilt: f
 def most(derivative: FloatArray, right: FloatArray) -> FloatArray:
     """What h can make of a function or its negative, given its integrals over cells: the larger of the two."""
     signed = np.where(right > 1e-9, -derivative, derivative)
-    return np.maximum(np.maximum(signed, 0).sum(axis=1), np.maximum(-signed, 0).sum(axis=1))
+    return np.asarray(np.maximum(np.maximum(signed, 0).sum(axis=1), np.maximum(-signed, 0).sum(axis=1)))
 
 
 def stretches(law: Law, tilt: float, reach: int) -> tuple[FloatArray, FloatArray]:

@@ -26,7 +26,7 @@ def box(x: FloatArray) -> FloatArray:
 
 
 def triangle(x: FloatArray) -> FloatArray:
-    return np.maximum(1 - np.abs(x), 0)
+    return np.asarray(np.maximum(1 - np.abs(x), 0))
 
 
 def bell(x: FloatArray) -> FloatArray:
