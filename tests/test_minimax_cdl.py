@@ -175,12 +175,15 @@ def gains(z: FloatArray, b: FloatArray, tilt: float, law: Law, ends: float = 9.0
     st.floats(-2, 2),
 )
 def test_gains_misses_no_more_than_it_says(law: Law, z: float, b: float, tilt: float) -> None:
-    """Against sums over cells of 1e-3 from −40 to 40, which miss at most 1e-3·|c| at each of a few changes of sign."""
+    """Against sums over cells of 1e-3 from −40 to 40, which miss at most 1e-3·|c| at each of a few changes of sign.
+
+    What may be missing is at most ∫C/(12·64²) < 4e-4, where c is 0 all along, and 1e-6 for each of 120 wider cells.
+    """
     x = np.arange(-40_000, 40_001) / 1000
     pieces = np.diff(-tilt * law.density(x - z) + b * law.below(x - b))
     direct = float(np.maximum(np.where(x[1:] < 5e-4, pieces, -pieces), 0).sum())
     value, missing = (float(part[0]) for part in gains(np.array([z]), np.array([b]), tilt, law, 15.0))
-    assert missing <= 5e-5
+    assert missing <= 6e-4
     assert direct - missing - 1e-9 <= value <= direct + 4e-3
 
 
