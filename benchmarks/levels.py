@@ -64,6 +64,14 @@ def survey(rng: np.random.Generator) -> Predictor:
     return Predictor.from_samples(rng.random(1000) < p, p, np.exp(rng.normal(size=1000)))
 
 
+def post_stratified(rng: np.random.Generator) -> Predictor:
+    """1,000 rows of four strata, sampled at other rates than the population has and weighted back to its shares."""
+    stratum = rng.choice(4, 1000, p=[0.4, 0.3, 0.2, 0.1])
+    weight = np.array([0.1, 0.2, 0.3, 0.4]) / np.bincount(stratum, minlength=4)
+    p = np.round(rng.beta(1 + stratum, 4 - stratum), 1)
+    return Predictor.from_samples(rng.random(1000) < p, p, weight[stratum])
+
+
 def one_forecast_repeated(rng: np.random.Generator) -> Predictor:
     """60 events, and the same forecast of each 20 times."""
     p = rng.random(60)
@@ -104,6 +112,7 @@ DESIGNS: Final[dict[str, Design]] = {
         heavy_few,
         heavy_continuous,
         survey,
+        post_stratified,
         one_forecast_repeated,
         forecasts_that_improve,
         common_shock,

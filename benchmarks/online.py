@@ -1,10 +1,11 @@
 """Rounds per second of each forecaster, and how fast its worst error falls with the horizon.
 
-    python -m benchmarks.online                                 # --most 6 --seeds 2
+    python -m benchmarks.online                                 # --most 6 --seeds 2, or only --calibeating
 
 First 10^6 rounds of drifting outcomes, compiled, and 2·10^4 of them one at a time in Python, with the ratio of the two
 and the size of the saved state.  Then slopes over three decades of horizons, with the known rates: against outcomes
-fixed in advance, and against adversaries that see the distribution of the announcement.
+fixed in advance, and against adversaries that see the distribution of the announcement.  Last, multi-calibeating, which
+needs scores from outside and so is not in the arena: its Brier score, and the refinement of the best of three scores.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.timing import seconds
-from trustcal.forecasters import Forecaster
+from trustcal.cells import announced
+from trustcal.forecasters import Forecaster, MultiCalibeating
 from trustcal.forecasters.adversaries import drift
 from trustcal.forecasters.games import play
 from trustcal.forecasters.presets import preset
@@ -43,11 +45,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int, default=6, metavar="K", help="horizons up to 10^K (default 6)")
     parser.add_argument("--seeds", type=int, default=2, metavar="N", help="games of each kind (default 2)")
+    parser.add_argument("--calibeating", action="store_true", help="print the table of multi-calibeating only")
     options = parser.parse_args()
-    Console(width=130).print(speeds(10**options.most))
+    console = Console(width=130)
+    if options.calibeating:
+        console.print(calibeaten(tuple(10**k for k in range(2, options.most))))
+        return
+    console.print(speeds(10**options.most))
     with TemporaryDirectory() as folder:
         for adversaries, last in ((IN_ADVANCE, options.most), (ADAPTIVE, options.most - 1)):
             print(slopes(adversaries, tuple(10**k for k in range(last - 3, last + 1)), options.seeds, folder))
+    console.print(calibeaten(tuple(10**k for k in range(2, options.most))))
 
 
 def speeds(horizon: int) -> Table:
@@ -64,6 +72,35 @@ def speeds(horizon: int) -> Table:
         slow = len(few) / seconds(partial(one_at_a_time, make(horizon, 0), few), repeat=1)
         table.add_row(name, f"{fast / 1e6:.1f}", f"{slow / 1e3:.0f}", f"{fast / slow:.0f}", f"{len(fresh.to_json()):,}")
     return table
+
+
+def calibeaten(horizons: tuple[int, ...], cells: int = 10) -> Table:
+    """How much the Brier score exceeds the best refinement, for three scores of outcomes with probabilities p.
+
+    One score is p², one 1 − p, and one p with noise.  The refinement of a score is the Brier score of its bins, each
+    relabelled with its frequency in hindsight.
+    """
+    table = Table("rounds", "Brier", "best refinement", "excess", "Theorem O.10", title="Multi-calibeating, 10 bins")
+    for horizon in horizons:
+        rng = np.random.default_rng(horizon)
+        p = rng.random(horizon)
+        y = (rng.random(horizon) < p).astype(int)
+        scores = np.stack([p**2, 1 - p, np.clip(p + rng.normal(0, 0.2, horizon), 0, 1)])
+        beat, errors = MultiCalibeating(len(scores), cells=cells), 0.0
+        for row, outcome in zip(scores.T.tolist(), y.tolist(), strict=True):
+            errors += (beat.transform_one(row) - outcome) ** 2
+            beat.learn_one(row, outcome)
+        best = min(refinement(np.rint(cells * announced(score, cells, "left")).astype(int), y) for score in scores)
+        brier, bound = errors / horizon, beat.guarantee(horizon)[0].value
+        table.add_row(f"{horizon:,}", *(f"{number:.5f}" for number in (brier, best, brier - best, bound)))
+    return table
+
+
+def refinement(bins: np.ndarray, y: np.ndarray) -> float:
+    many = np.bincount(bins)
+    ones = np.bincount(bins, y)
+    seen = many > 0
+    return float((ones[seen] * (1 - ones[seen] / many[seen])).sum() / len(y))
 
 
 def played(forecaster: object, y: np.ndarray) -> None:

@@ -555,7 +555,19 @@ def test_best_noise(target: Target, eps: float) -> None:
         assert choice.guarantee.value <= other.value or not other.proved
     if eps <= 0.05:
         assert isinstance(choice.noise, ClampedGaussian if target == "cdl" else UniformNoise)
-    assert "no method can guarantee less than" in str(choice)
+    turn = "" if target == "decision_loss" else " that answers each prediction from it and the earlier ones"
+    assert f"; no method{turn} can guarantee less than {choice.lower.value:.6g} (" in str(choice)
+
+
+@pytest.mark.parametrize("eps", [1e-4, 0.01])
+def test_theorem_21_is_not_about_methods_that_see_all_predictions(eps: float) -> None:
+    """The mean prediction, said to all rows of its hard sequences, has ECE ≤ eps and CDL ≤ 2·eps: below its bound."""
+    pair = tc.paper.online_hard(eps, 10_000)
+    for q in (pair.one.predictor, pair.other.predictor):
+        mean = float(q.mass @ q.p)
+        constant = tc.Predictor([mean], [1.0], [float(q.mass @ q.p_hat)])
+        assert tc.ece(constant) <= eps * (1 + 1e-9) < guarantees.lower_online_ece(eps).value
+        assert tc.cdl(constant) <= 2 * eps * (1 + 1e-9) < guarantees.lower_online_cdl(eps).value
 
 
 @pytest.mark.parametrize(

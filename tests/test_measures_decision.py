@@ -255,7 +255,7 @@ def test_bad_arguments() -> None:
     q = Predictor([0.5], [1], [0.5])
     with pytest.raises(ValueError, match="not both"):
         tc.ece(q, [0.5])
-    with pytest.raises(ValueError, match="a Predictor is needed, not"):
+    with pytest.raises(ValueError, match="give a Predictor, not"):
         tc.cdl([0, 1])
     with pytest.raises(ValueError, match=r"same base rate, but reference 0 has 0\.25"):
         tc.decision_loss(q, Predictor([0.5], [1], [0.25]))

@@ -134,6 +134,13 @@ def test_rounding_moves_it_by_at_most_the_movement(q: Predictor, cells: int, end
     assert abs(tc.dtc(coarse) - tc.dtc(q)) <= tc.rounding_effect(coarse).dtc + 1e-9
 
 
+@given(predictors(max_values=12), st.integers(1, 50), st.sampled_from(["left", "middle"]))
+def test_theorem_12_the_smooth_calibration_error(q: Predictor, cells: int, end: Any) -> None:
+    coarse = q.on_grid(cells, end)
+    assert tc.rounding_effect(coarse).smcal == pytest.approx(2 * coarse.moved)
+    assert abs(tc.smcal(coarse) - tc.smcal(q)) <= 2 * coarse.moved + 1e-12
+
+
 @given(predictors(max_values=12))
 def test_mirror_image(q: Predictor) -> None:
     if ((1 - (1 - q.p)) == q.p).all():

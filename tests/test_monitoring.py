@@ -118,6 +118,21 @@ def test_calibrated_streams_rarely_alarm(rate: float) -> None:
     assert alarms <= 400 * rate + 3 * (400 * rate * (1 - rate)) ** 0.5
 
 
+def test_duplicated_rows_void_the_promise() -> None:
+    """Calibrated streams whose rows all come twice: most alarm, at a rate of 0.01; none of them does without copies."""
+    rng = np.random.default_rng(5)
+    alarms = np.zeros(2)
+    for _ in range(20):
+        p = rng.random(4000)
+        y = rng.random(4000) < p
+        for copies in (1, 2):
+            monitor = Monitor(window=1, alarm_rate=0.01)
+            monitor.learn_many(np.repeat(p, copies), np.repeat(y, copies))
+            alarms[copies - 1] += monitor.alarmed_at is not None
+    assert alarms[0] <= 1
+    assert alarms[1] >= 10
+
+
 def test_an_adaptive_forecaster_that_is_calibrated_rarely_alarms() -> None:
     """Predictions that copy the last outcome's direction, with outcomes drawn from them."""
     alarms = 0

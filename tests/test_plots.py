@@ -300,7 +300,7 @@ def test_a_predictor_and_its_rows_give_the_same_picture(draw: Callable[..., Axes
     first, second = (draw(*shown, ax=Figure().subplots()) for shown in ((y, p), (Predictor.from_samples(y, p),)))
     for one, other in zip(first.lines, second.lines, strict=True):
         np.testing.assert_array_equal(one.get_data(), other.get_data())
-    with pytest.raises(ValueError, match="a Predictor is needed, not"):
+    with pytest.raises(ValueError, match="give a Predictor, not"):
         draw(y)
 
 

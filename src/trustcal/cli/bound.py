@@ -10,7 +10,7 @@ from trustcal.cli.options import Commands
 
 def add_command(commands: Commands) -> None:
     """Describe the command to the parser."""
-    bound = commands.add_parser("bound", help="what noise guarantees, and the lower bound for any method")
+    bound = commands.add_parser("bound", help="what noise guarantees, and what cannot be beaten")
     bound.add_argument("eps", metavar="EPS", type=float, help="distance to calibration, from 1e-31 to 1")
     bound.add_argument(
         "--target",

@@ -1,4 +1,4 @@
-"""The noise to use when only the distance to calibration is known, its guarantee, and what no method can beat."""
+"""The noise to use when only the distance to calibration is known, its guarantee, and what cannot be beaten."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trustcal.cells import End, cells_for
 from trustcal.checking import checked_choice, checked_count, checked_eps
 from trustcal.guarantees.batch import batch_cdl, batch_decision_loss, batch_ece
 from trustcal.guarantees.batch_paper import batch_cdl_paper, batch_decision_loss_paper, batch_ece_paper
-from trustcal.guarantees.bound import Bound
+from trustcal.guarantees.bound import Bound, Quantity
 from trustcal.guarantees.lower import lower_batch_decision_loss, lower_online_cdl, lower_online_ece
 from trustcal.guarantees.online import best_online_cdl, online_cdl, online_ece
 from trustcal.noise import NOISES, Noise, Target, TruncatedLaplace
@@ -33,12 +33,14 @@ _LOWER: Final[dict[Target, Callable[[float], Bound]]] = {
     "cdl": lower_online_cdl,
     "decision_loss": lower_batch_decision_loss,
 }
+_EACH_IN_TURN: Final = "no method that answers each prediction from it and the earlier ones"
+_BARRED: Final[dict[Quantity, str]] = {"ECE": _EACH_IN_TURN, "CDL": _EACH_IN_TURN, "decision loss": "no method"}
 
 
 @final
 @dataclass(frozen=True)
 class NoiseChoice:
-    """A noise, what it guarantees, and the least that anything else could guarantee instead."""
+    """A noise, what it guarantees, and the least that the methods of `barred` could guarantee instead."""
 
     noise: Noise
     guarantee: Bound
@@ -48,10 +50,22 @@ class NoiseChoice:
     end: End = "left"
     """Online, what is announced for a cell."""
 
+    @property
+    def barred(self) -> str:
+        """The methods that cannot guarantee less than the lower bound.
+
+        For decision loss they are all that see no outcomes (Theorem 20).  Theorem 21, for ECE and CDL, is about those
+        that do not know what comes next: the mean prediction, said to all rows of a batch, has an ECE of at most eps.
+
+        >>> best_noise(0.0001, "cdl").barred
+        'no method that answers each prediction from it and the earlier ones'
+        """
+        return _BARRED[self.lower.quantity]
+
     def __str__(self) -> str:
         least = f"{self.lower.value:.6g} ({self.lower.source})"
         on = "" if self.cells is None else f" on {self.cells} cells"
-        return f"{self.noise}{on}: {self.guarantee}; no method can guarantee less than {least}"
+        return f"{self.noise}{on}: {self.guarantee}; {self.barred} can guarantee less than {least}"
 
 
 def choices(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> tuple[NoiseChoice, ...]:

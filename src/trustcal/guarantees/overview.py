@@ -31,7 +31,7 @@ class BoundTable:
 
 
 def bounds(eps: float, target: Target | None = None, horizon: int | None = None) -> BoundTable:
-    """What each noise guarantees for predictions within eps of calibration, and what no method can beat.
+    """What each noise guarantees for predictions within eps of calibration, and what cannot be beaten.
 
     Parameters
     ----------

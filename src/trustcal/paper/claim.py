@@ -26,12 +26,15 @@ class Claim:
     ours: str
     ours_hold: bool
     evidence: str
-    flaw: Literal["false", "incomplete", "a typo"] = "false"
-    """What is wrong with the statement, where it does not hold."""
+    flaw: Literal["false", "incomplete", "a typo"] | None = None
+    """What is wrong with the statement: "false" unless said otherwise, and None where nothing had to be corrected."""
     sharper: bool = False
     """Whether ours is stronger, where the statement holds."""
     known: str = ""
     """The best known interval, where the statement is a question or neither proved nor refuted."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "flaw", self.flaw or "false" if self.status == "corrected" else None)
 
     @property
     def status(self) -> Literal["as stated", "corrected", "sharpened", "open"]:

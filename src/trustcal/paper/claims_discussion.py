@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import ceil, sqrt
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from trustcal.paper.claim import ROUNDING, Claim, couplings, predictors
 from trustcal.paper.counterexamples import cdl_beyond_ece
 from trustcal.paper.examples import rain
 from trustcal.predictor import Predictor
+
+PLATEAU_CDL: Final = 0.752
+"""Theorem 45, as ε → 0: what noise with a plateau has per √ε, certified by `test_theorem_45_the_plateau_reaches_it`."""
 
 
 def lipschitz_bias(rng: np.random.Generator) -> Claim:
@@ -60,16 +64,17 @@ def omniprediction(rng: np.random.Generator) -> Claim:
 def closing_question(_: np.random.Generator) -> Claim:
     """The discussion asks for a property of predictors under which post-processing is optimal."""
     eps = 1e-6
-    best, least = best_noise(eps, "cdl").guarantee.value / sqrt(eps), sqrt(0.5)
+    gaussian, additive, least = best_noise(eps, "cdl").guarantee.value / sqrt(eps), 0.75, sqrt(0.5)
     return Claim(
         "Discussion, question",
         "which property of predictors makes noise optimal for ECE and CDL?",
         True,
         "a question. For all predictors, one prediction at a time: ECE √(2ε) exactly, to first order; CDL c·√ε",
-        least <= best <= 0.8,
-        "uniform noise attains √(2ε) (Theorem 43); for CDL Gaussian noise "
-        f"{best:.3f}, additive noise at least 0.75, any at least 0.707 (Theorems 42, 44, 45)",
-        known="0.707 ≤ c ≤ 0.752",
+        least <= additive <= PLATEAU_CDL <= gaussian,
+        f"uniform noise attains √(2ε) (Theorem 43); for CDL Gaussian noise has {ceil(1000 * gaussian) / 1000}, "
+        f"additive noise at least {additive}, any at least {least:.3f} (Theorems 42, 44, 45). Not recomputed here: "
+        f"{PLATEAU_CDL}, which test_theorem_45_the_plateau_reaches_it certifies",
+        known=f"{least:.3f} ≤ c ≤ {PLATEAU_CDL}",
     )
 
 

@@ -58,7 +58,7 @@ def online_hard(eps: float, horizon: int, rng: np.random.Generator | int = 0) ->
     """The pair of Theorem 21, sharper than Theorem 4.4's: predictions 1/2 first, then 1/2 + 2h or 1/2 − 2h.
 
     The frequency of ones is 1/2 + h throughout, or 1/2 − h.  h is the largest value for which the counts are whole and
-    the distance 2h²/(1 + 2h) is at most eps.  On one of the two, ECE, CDL and swap regret are at least h/2.
+    the distance 2h²/(1 + 2h) is at most eps.  For each of ECE, CDL and swap regret, at least one of the two has h/2.
 
     Parameters
     ----------

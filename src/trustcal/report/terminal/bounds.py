@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def bounds_page(found: BoundTable, frame: Box) -> RenderableType:
     """What each noise guarantees, the paper's guarantee, and the lower bound."""
-    quantity, lower = found.choices[0].guarantee.quantity, found.choices[0].lower
+    quantity, lower, barred = found.choices[0].guarantee.quantity, found.choices[0].lower, found.choices[0].barred
     table = Table("noise", box=frame)
     table.add_column(f"{quantity} ≤", justify="right", style="bold")
     table.add_column("by", style="dim")
@@ -33,7 +33,7 @@ def bounds_page(found: BoundTable, frame: Box) -> RenderableType:
     return Group(
         Text(f"Predictions within {found.eps:g} of calibration, after noise scaled for this distance", style="bold"),
         table,
-        Text(f"No method can guarantee less than {lower.value:.6g} ({_source(lower)})."),
+        Text(f"{barred.capitalize()} can guarantee less than {lower.value:.6g} ({_source(lower)})."),
     )
 
 
