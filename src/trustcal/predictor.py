@@ -285,8 +285,8 @@ def as_predictor(
         )
     if y_prob is None:
         raise ValueError(
-            f"give a Predictor, not {type(y_true).__name__}: Predictor.from_samples(y_true, y_prob) makes one. Measures "
-            "also take y_true and y_prob, in this order."
+            f"give a Predictor, not {type(y_true).__name__}: Predictor.from_samples(y_true, y_prob) makes one. "
+            "Measures also take y_true and y_prob, in this order."
         )
     return Predictor.from_samples(y_true, y_prob, sample_weight)
 
