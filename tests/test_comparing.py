@@ -39,6 +39,7 @@ def test_exact_values() -> None:
     assert pair.value is None
 
 
+@pytest.mark.slow
 def test_a_number_and_its_percent_sign_stay_on_one_line() -> None:
     rng = np.random.default_rng(0)
     p = rng.random(300)

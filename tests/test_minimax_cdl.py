@@ -263,6 +263,7 @@ def test_theorem_44_gaussian_by_convexity(scale: float, z: float, b: float, mu: 
     assert value <= mu * half * scale + (1 - mu) * tilt + 1e-4 * scale
 
 
+@pytest.mark.slow
 def test_theorem_44_the_certified_number() -> None:
     """∫|φ''| = 4φ(1).  Beyond z = ±4 or b = 5 the sum of what z and b gain alone is smaller."""
     tilt = 1.55**-2

@@ -99,6 +99,7 @@ def test_shared_events_alone_are_no_reason_for_a_remedy() -> None:
     assert advised[1] <= 7
 
 
+@pytest.mark.slow
 def test_the_number_of_clusters_is_said() -> None:
     rows = events(3)
     plain = remedies.choose(rows.y, rows.p, keep_back=0)
@@ -107,6 +108,7 @@ def test_the_number_of_clusters_is_said() -> None:
     assert "600 rows in 60 clusters, cross-fitted" in str(known)
 
 
+@pytest.mark.slow
 def test_every_source_and_any_order_of_rows_give_the_same_choice(tmp_path: Path) -> None:
     rows = events(1, power=3.0)
     rows.to_parquet(tmp_path / "rows.parquet")
@@ -122,6 +124,7 @@ def test_every_source_and_any_order_of_rows_give_the_same_choice(tmp_path: Path)
     assert remedies.from_json(found.fitted.to_json()) == found.fitted
 
 
+@pytest.mark.slow
 def test_groups_and_times_of_clusters(tmp_path: Path) -> None:
     rows = events(1, power=3.0).assign(day=range(600))
     rows.to_csv(tmp_path / "rows.csv", index=False)
@@ -143,6 +146,7 @@ def test_what_is_refused() -> None:
         remedies.choose(rows.y, rows.p, cluster=[1, 2, 3])
 
 
+@pytest.mark.slow
 def test_the_advice_of_an_audit_by_cluster_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -267,7 +267,7 @@ def test_a_predictor_of_the_rows_is_the_same_in_any_order(overconfident: Compari
     assert compare(y, p, np.full(6000, 2.5), rng=1).to_json() == overconfident.to_json()
 
 
-@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("grouped", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_weighted_rows_are_the_same_in_any_order(grouped: bool) -> None:
     (y, p), rng = drawn(400, 0, distorted=2.0), np.random.default_rng(0)
     w, groups, order = rng.lognormal(size=400), np.array(list("abca") * 100), rng.permutation(400)

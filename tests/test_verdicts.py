@@ -106,6 +106,7 @@ def test_another_rule_and_recalibration_are_alternatives() -> None:
     assert "Do this instead of the above, not as well" in remedy.text
 
 
+@pytest.mark.slow
 def test_a_mean_that_may_be_chance_is_not_called_too_high() -> None:
     """Too extreme in every region: there the mean is off by chance only, and a lower threshold is better."""
     rng = np.random.default_rng(0)
@@ -466,9 +467,10 @@ def _in_two_cells(rows: int) -> pl.DataFrame:
     return pl.DataFrame({"p": p, "y": rng.random(rows) < truth, "cell": cell})
 
 
+@pytest.mark.slow
 def test_a_hurt_group_is_not_hidden_by_the_whole() -> None:
     """All rows together lose next to nothing, whatever their p-value."""
-    audit = tc.audit(_in_two_cells(40_000), prediction="p", outcome="y", by="cell")
+    audit = tc.audit(_in_two_cells(16_000), prediction="p", outcome="y", by="cell")
     assert audit.verdict.state == "off"
     assert audit.verdict.headline.startswith("These predictions are off in part of the rows, and not by chance. In ")
     assert not audit.verdict.fine
@@ -476,7 +478,7 @@ def test_a_hurt_group_is_not_hidden_by_the_whole() -> None:
 
 
 def test_a_hurt_segment_reaches_the_verdict_and_the_advice() -> None:
-    audit = tc.audit(_in_two_cells(40_000), prediction="p", outcome="y", segments="all")
+    audit = tc.audit(_in_two_cells(16_000), prediction="p", outcome="y", segments="all")
     assert audit.segments is not None
     assert audit.verdict.state == "off"
     assert "Where cell = " in audit.verdict.headline

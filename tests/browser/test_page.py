@@ -53,11 +53,16 @@ def browser() -> Iterator[Any]:
         browser.close()
 
 
-@pytest.fixture
-def opened(audit: Audit, browser: Any, tmp_path: Path) -> Iterator[Any]:
-    """The page, opened; at the end nothing may have gone wrong, and nothing been asked for beside the file."""
-    file = tmp_path / "page.html"
+@pytest.fixture(scope="module")
+def file(audit: Audit, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("page") / "page.html"
     audit.to_html(file, title=TITLE)
+    return file
+
+
+@pytest.fixture
+def opened(file: Path, browser: Any) -> Iterator[Any]:
+    """The page, opened; at the end nothing may have gone wrong, and nothing been asked for beside the file."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     asked: list[str] = []
     said: list[str] = []
@@ -266,24 +271,24 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("kind", PLANTED)
-def test_what_is_planted_in_the_page_does_not_run(audit: Audit, browser: Any, tmp_path: Path, kind: str) -> None:
+def test_what_is_planted_in_the_page_does_not_run(file: Path, browser: Any, tmp_path: Path, kind: str) -> None:
     """The policy is a second wall: here every escape is missing, and the data of the page is the attacker's."""
-    file = tmp_path / "page.html"
-    audit.to_html(file, title="TITLE")
     text = file.read_text(encoding="utf-8")
     assert "unsafe" not in text
     assert ' style="' not in text
-    file.write_text(text.replace("<h1>TITLE</h1>", f"<h1>TITLE</h1>{PLANTED[kind]}"), encoding="utf-8")
+    assert text.count("</h1>") == 1
+    planted = tmp_path / "page.html"
+    planted.write_text(text.replace("</h1>", f"</h1>{PLANTED[kind]}"), encoding="utf-8")
     page = browser.new_page()
     asked: list[str] = []
     page.on("requestfinished", lambda request: asked.append(request.url))  # one that is blocked never is
-    page.goto(file.as_uri())
+    page.goto(planted.as_uri())
     if kind == "an address":
         page.click("#go")
     if kind == "a form":
         page.evaluate("document.getElementById('send').submit()")
     assert not page.evaluate("window.owned === true")
-    assert page.evaluate("document.baseURI") == file.as_uri()
+    assert page.evaluate("document.baseURI") == planted.as_uri()
     assert page.locator("h1").is_visible()
     assert share(page, "loss-now") > 0  # and the page's own script still does
     assert [url for url in asked if url.startswith("http")] == []
