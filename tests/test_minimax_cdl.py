@@ -120,7 +120,8 @@ class Cells:
     def unsure(self) -> NDArray[np.bool_]:
         """Whether c may change its sign: its chord does, or is not larger than what c can be off it, C·w²/8."""
         start, stop = self.ends
-        off = 1.001 * self.curvature * self.width**2 / 8 + 1e-7  # 1e-7: rounding in difference quotients
+        rounding = 1e-14 / (1e-6 * self.width + 1e-300)  # of the difference quotients
+        off = 1.001 * self.curvature * self.width**2 / 8 + rounding
         return (self.width <= NARROW) | (start * stop <= 0) | (np.minimum(np.abs(start), np.abs(stop)) <= off)
 
     def split(self) -> FloatArray:
@@ -236,7 +237,7 @@ def certified(claim: float, tilt: float, law: Law, reach: int = 4) -> bool:
                 first = np.maximum(np.floor(100 * (place - half) + 1e-6), 0).astype(int)
                 some = first[:, None] + np.arange(round(200 * half) + 3)
                 change += table[np.minimum(some, len(table) - 1)].max(axis=1)
-            open_ = value + missing + half * change + 1e-9 > claim
+            open_ = ~(value + missing + half * change + 1e-9 <= claim)
             half /= 2
             corners = [(i, j) for i in (-half, half) for j in (-half, half)]
             z, b = (np.concatenate([axis[open_] + corner[k] for corner in corners]) for k, axis in enumerate((z, b)))

@@ -2,7 +2,7 @@
 
     batch_…      what noise guarantees of a predictor within eps of calibration             (the paper's Section 3)
     online_…     the same for a sequence of rounds, with discretisation and sampling        (Section 4)
-    lower_…      what no post-processing can beat
+    lower_…      what post-processing that sees no outcomes cannot beat, or that answers each prediction in turn
     lipschitz_…  when no post-processing is needed                                          (the discussion)
 
 Functions ending in _paper give the paper's numbers; the others cite theory.md, which proves them.

@@ -33,8 +33,9 @@ _LOWER: Final[dict[Target, Callable[[float], Bound]]] = {
     "cdl": lower_online_cdl,
     "decision_loss": lower_batch_decision_loss,
 }
+_BLIND: Final = "no method that sees no outcomes"
 _EACH_IN_TURN: Final = "no method that answers each prediction from it and the earlier ones"
-_BARRED: Final[dict[Quantity, str]] = {"ECE": _EACH_IN_TURN, "CDL": _EACH_IN_TURN, "decision loss": "no method"}
+_BARRED: Final[dict[Quantity, str]] = {"ECE": _EACH_IN_TURN, "CDL": _EACH_IN_TURN, "decision loss": _BLIND}
 
 
 @final
@@ -115,7 +116,7 @@ def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None
 
     >>> print(best_noise(0.0002))
     UniformNoise(width=0.02): decision loss ≤ 0.01 (Theorem 14, sharpening Theorem 3.1); \
-no method can guarantee less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
+no method that sees no outcomes can guarantee less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)
     >>> best_noise(0.0001, "ece", horizon=100).guarantee.value < 0.272
     True
     """
@@ -231,14 +232,19 @@ def _on_cells(noise: Noise, eps: float, target: Target, horizon: int) -> NoiseCh
     """A noise on the best number of cells, announced by their middles."""
     bound, horizon = _online(target), checked_count("horizon", horizon)
     if noise.grid_size() is not None:
-        return NoiseChoice(noise, bound(noise, eps, horizon), _LOWER[target](eps))
+        return NoiseChoice(noise, bound(noise, eps, horizon), _many_rounds(_LOWER[target](eps)))
     if target == "cdl":
         guarantee, cells = best_online_cdl(noise, eps, horizon)
-        return NoiseChoice(noise, guarantee, _LOWER[target](eps), cells, "middle")
+        return NoiseChoice(noise, guarantee, _many_rounds(_LOWER[target](eps)), cells, "middle")
     near = cells_for(horizon)  # where 1/(2m) + √(m/T) is least
     tried = [(bound(noise, eps, horizon, cells=m, end="middle"), m) for m in range(max(1, near - 2), near + 2)]
     guarantee, cells = min(tried, key=lambda one: one[0].value)
-    return NoiseChoice(noise, guarantee, _LOWER[target](eps), cells, "middle")
+    return NoiseChoice(noise, guarantee, _many_rounds(_LOWER[target](eps)), cells, "middle")
+
+
+def _many_rounds(lower: Bound) -> Bound:
+    """Theorem 21 is about sequences so long that counts of outcomes are whole numbers."""
+    return replace(lower, source=f"{lower.source}, for many rounds")
 
 
 def _online(target: Target) -> Callable[..., Bound]:
@@ -254,4 +260,5 @@ def _guaranteed(
     lower = _LOWER[checked_choice("target", target, TARGETS)](checked_eps(eps))
     if horizon is None:
         return NoiseChoice(noise, batch[target](noise, eps), lower)
-    return NoiseChoice(noise, _online(target)(noise, eps, horizon), lower, cells_for(checked_count("horizon", horizon)))
+    guarantee, cells = _online(target)(noise, eps, horizon), cells_for(checked_count("horizon", horizon))
+    return NoiseChoice(noise, guarantee, _many_rounds(lower), cells)

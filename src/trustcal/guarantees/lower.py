@@ -1,4 +1,4 @@
-"""Lower bounds: what no post-processing that sees no outcomes can beat, whatever it does.
+"""Lower bounds: what post-processing that sees no outcomes cannot beat.
 
 Batch bounds allow algorithms that see all predictions at once; online ones those that answer each prediction knowing it
 and the earlier ones, hence also any that sees only the current one.  Each holds for predictors, or sequences, within

@@ -18,7 +18,7 @@ from trustcal.noise.mechanism import PerTarget, Target, optimal
 class UniformNoise(ClampedNoise):
     """Uniform noise clamped to [0, 1]: M(q) = clip(q + U, 0, 1), U uniform on [−width, width].
 
-    Minimax optimal for decision loss up to eps/2: it guarantees √(eps/2), and no method can guarantee less than
+    Minimax optimal for decision loss up to eps/2: it guarantees √(eps/2), and no method that sees no outcomes less than
     (√(eps² + 2eps) − eps)/2.
 
     Parameters

@@ -71,7 +71,7 @@ def closing_question(_: np.random.Generator) -> Claim:
         True,
         "a question. For all predictors, one prediction at a time: ECE √(2ε) exactly, to first order; CDL c·√ε",
         least <= additive <= PLATEAU_CDL <= gaussian,
-        f"uniform noise attains √(2ε) (Theorem 43); for CDL Gaussian noise has {ceil(1000 * gaussian) / 1000}, "
+        f"uniform noise attains √(2ε) (Theorem 43); for CDL Gaussian noise has at most {ceil(1000 * gaussian) / 1000}, "
         f"additive noise at least {additive}, any at least {least:.3f} (Theorems 42, 44, 45). Not recomputed here: "
         f"{PLATEAU_CDL}, which test_theorem_45_the_plateau_reaches_it certifies",
         known=f"{least:.3f} ≤ c ≤ {PLATEAU_CDL}",
