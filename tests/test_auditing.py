@@ -156,7 +156,7 @@ def test_the_verdict_at_the_ends_and_for_small_losses() -> None:
 def test_json_holds_every_number() -> None:
     audit = tc.audit(RAIN)
     data = json.loads(audit.to_json())
-    assert (data["trustcal"], data["version"]) == ("Audit", 3)
+    assert (data["trustcal"], data["version"]) == ("Audit", 4)
     assert data["measures"]["cdl"] == 1.0
     assert data["verdict"]["headline"] == audit.verdict.headline
     assert [one["text"] for one in data["advice"]] == [one.text for one in audit.advice]

@@ -14,6 +14,8 @@ import pytest
 import trustcal as tc
 from trustcal.predictor import Predictor
 from trustcal.reading import reading
+from trustcal.reading.columns import Columns
+from trustcal.reading.dependence import repeated_ids
 
 ENGINES = ["csv", "parquet", "pandas", "polars", "lazy", "arrow", "duckdb"]
 
@@ -120,7 +122,7 @@ def test_ids_that_repeat_are_the_same_hint_from_every_engine(frame: pd.DataFrame
     audit = tc.audit(opened(many, engine, tmp_path), draws=0)
     assert audit.hints == (
         "Column 'match id' has 50 different values in 400 rows. If rows with the same value share an event, name it as "
-        "the cluster (cluster='match id', --cluster 'match id'): otherwise p-values and intervals are too optimistic.",
+        "the cluster (cluster='match id', --cluster 'match id'): without it p-values and intervals are too optimistic.",
     )
     assert audit.hints == audit.verdict.caveats
     assert "Column 'match id' has 50 different values" in str(audit)
@@ -165,3 +167,20 @@ def test_outcomes_in_runs_are_a_hint(tmp_path: Path) -> None:
     assert hints(rng.permutation(2000)) == ()
     assert hints(np.argsort(y, kind="stable")) == ()
     assert hints(np.lexsort((y, p))) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("id", True),
+        ("user", True),
+        ("game_id", True),
+        ("eventId", True),
+        ("Match ID", True),
+        ("paid", False),
+        ("humid", False),
+    ],
+)
+def test_names_of_columns_of_ids(name: str, hint: bool) -> None:
+    found = repeated_ids(["p", "y", name], Columns("p", "y"), 2000, lambda places: [100 for _ in places])
+    assert bool(found) == hint

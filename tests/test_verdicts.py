@@ -528,3 +528,52 @@ def test_the_command_learns_the_method_that_was_judged(tmp_path: Path) -> None:
     assert audit.remedy is not None
     (command,) = (one.command for one in audit.advice if one.command)
     assert f"--method {shlex.quote(audit.remedy.method)} " in command
+
+
+def test_a_map_for_each_group_is_learned_by_a_command_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The method of such a remedy is no method of the command."""
+    rng = np.random.default_rng(1)
+    group, p = rng.choice(["a", "b"], 2000), rng.random(2000)
+    y = rng.random(2000) < np.where(group == "a", p**2, p**0.5)
+    monkeypatch.chdir(tmp_path)
+    pl.DataFrame({"p": p, "y": y.astype(int), "g": group}).write_csv("rows.csv")
+    audit = tc.audit("rows.csv", prediction="p", outcome="y", by="g", compare=True, draws=20)
+    assert audit.remedy is not None
+    assert audit.remedy.method.endswith(" by group")
+    commands = [one.command for one in audit.advice if one.command]
+    assert commands
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().err == ""
+    error = (audit.remedy.upper - audit.remedy.lower) / 4
+    assert error > 0.001  # that of row by row differences is 0.0036
+
+
+def test_a_segment_that_loses_next_to_nothing_is_no_verdict() -> None:
+    audit = tc.audit(_in_two_cells(16_000), prediction="p", outcome="y", segments="all")
+    assert audit.segments is not None
+    slight = [replace(one, harm=0.002, lower=0.001, upper=0.004) for one in audit.segments.found]
+    assert replace(audit, segments=replace(audit.segments, found=tuple(slight))).verdict.state != "off"
+
+
+def test_calls_with_weights_and_clusters() -> None:
+    rng = np.random.default_rng(1)
+    cluster = np.repeat(np.arange(100), 10)
+    truth = rng.random(100)[cluster]
+    p = np.clip(truth + 0.05 * rng.standard_normal(1000), 0.01, 0.99)
+    y = rng.random(1000) < truth**3
+    for weight, words in (
+        (None, "y_true, y_prob, cluster"),
+        (rng.random(1000), "y_true, y_prob, sample_weight, cluster"),
+    ):
+        audit = tc.audit(y, p, weight, cluster=cluster, draws=20)
+        assert any(one.command and f"choose({words}=cluster" in one.command for one in audit.advice)
+
+
+def test_rows_in_clusters_are_counted_in_a_sentence() -> None:
+    rng = np.random.default_rng(0)
+    p = np.repeat(rng.random(50), 10)
+    audit = tc.audit(np.repeat(rng.random(50) < p[::10], 10), p, cluster=np.repeat(np.arange(50), 10))
+    assert "with 500 rows (as good as 50 independent ones of equal weight)" in audit.verdict.headline

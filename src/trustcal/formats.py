@@ -47,12 +47,14 @@ def one_line(text: str, most: int = 500) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent: one decimal, or one significant digit where that would be 0.
+    """A share in per cent: one decimal, or one significant digit where that would be 0; nothing below a millionth.
 
     >>> percent(0.1234), percent(0.00012), percent(0.0), percent(-0.05)
     ('12.3 %', '0.01 %', '0.0 %', '−5.0 %')
     """
-    return _minus(f"{100 * share:.1f} %" if abs(share) >= 0.0005 or share == 0 else f"{100 * share:.1g} %")
+    if abs(share) < 5e-7:
+        return "0.0 %"
+    return _minus(f"{100 * share:.1f} %" if abs(share) >= 0.0005 else f"{100 * share:.1g} %")
 
 
 def whole(share: float | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
-from trustcal.auditing.harms import SLIGHT, clear_gap
+from trustcal.auditing.harms import SLIGHT, clear_gap, worst_group, worst_segment
 from trustcal.auditing.losses import MONOTONE
 from trustcal.auditing.numbers import SIGNIFICANT
 from trustcal.auditing.to_do import to_do
@@ -54,8 +54,9 @@ def _meaning(audit: Audit) -> list[tuple[str, str]]:
                 "payoff range on the other fifth.",
             )
         )
+    parts = worst_group(audit) is not None or worst_segment(audit) is not None
     safe = [probability(one.threshold) for one in audit.losses if one.loss - (one.by_chance or 0.0) < SLIGHT]
-    if verdict.where is not None and safe and len(safe) < len(audit.losses):
+    if verdict.where is not None and not parts and safe and len(safe) < len(audit.losses):
         found.append(
             ("Who need not worry.", f"Those who act above {listed(safe)} lose less than {percent(SLIGHT)} each.")
         )

@@ -46,8 +46,7 @@ def _file(name: str) -> str:
 def _call(audit: Audit, facts: Provenance | None, by: bool, method: str | None) -> str:
     """The call for arrays and frames."""
     if facts is None:
-        weighted = audit.weighted and audit.clusters is None  # of clusters the sample size says nothing about weights
-        given = ["y_true", "y_prob", *(["sample_weight"] if weighted else [])]
+        given = ["y_true", "y_prob", *(["sample_weight"] if audit.weights_differ else [])]
         given += ["cluster=cluster"] if audit.clusters is not None else ["by=groups"] if by else []
     else:
         columns = facts.columns

@@ -120,6 +120,7 @@ def _group(
     return GroupAudit(
         name=name,
         rows=q.rows,
+        effective_rows=q.effective_rows,
         base_rate=q.base_rate,
         mean_prediction=mean_prediction(q),
         measures=shown,

@@ -79,7 +79,8 @@ def worst_group(audit: Audit) -> GroupAudit | None:
 def worst_segment(audit: Audit) -> Segment | None:
     """Of the segments that a search found, the one with the largest total harm, if it is clear that there is any."""
     found = () if audit.segments is None else audit.segments.found
-    return next((one for one in found if one.conditions and one.lower > 0), None)
+    least = SLIGHT * (1.0 if audit.problem is None else audit.problem.stakes)
+    return next((one for one in found if one.conditions and one.lower > 0 and one.upper > least), None)
 
 
 def in_segment(segment: Segment) -> str:
@@ -180,7 +181,7 @@ def _group(audit: Audit, group: GroupAudit) -> str:
         )
     gap = group.mean_prediction - group.base_rate
     average = ""
-    if abs(gap) >= VISIBLE and clear_gap(gap, group.base_rate, group.rows):
+    if abs(gap) >= VISIBLE and clear_gap(gap, group.base_rate, group.effective_rows):
         average = (
             f" Its predictions are too {'high' if gap > 0 else 'low'}: {group.mean_prediction:.2f} on average, where "
             f"the outcome has a frequency of {group.base_rate:.2f}."

@@ -247,6 +247,7 @@ def audit(
         provenance=_with_payoff(found.provenance, payoff),
         hints=found.hints,
         clusters=None if q.clusters is None else q.clusters.count,
+        weights_differ=_weights_differ(q),
         profile=(loss_profile if measure == MONOTONE else swap_profile)(law, thresholds=shown_at),
         net_benefit=decision_curve(q),
         diagram=reliability_diagram(q, band=draws > 0, rng=rng),  # last: it must not change the draws above
@@ -266,3 +267,9 @@ def _promise(distance: float, chance: Inference | None) -> Promise | None:
         return None
     eps, level = (float(distance), None) if chance is None else (chance.dtc.upper, chance.level)
     return Promise(eps, level, best_noise(eps, "cdl"))
+
+
+def _weights_differ(q: Predictor) -> bool:
+    if q.clusters is not None:
+        return float(np.ptp(q.clusters.weight)) > 1e-9 * float(q.clusters.weight.max())
+    return q.rows is not None and q.effective_rows is not None and round(q.effective_rows) != q.rows

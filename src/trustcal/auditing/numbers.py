@@ -241,6 +241,8 @@ class GroupAudit:
     """The value of the grouping column."""
     rows: int | None
     """The number of rows; None for a known distribution."""
+    effective_rows: float | None
+    """The effective sample size: smaller than `rows` if weights differ or rows are in clusters."""
     base_rate: float
     """The frequency of outcome 1."""
     mean_prediction: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from inspect import isabstract
 from math import inf, isinf
 from types import NoneType, UnionType
@@ -65,7 +65,7 @@ def rebuilt(kind: Any, value: Any, path: str, names: Mapping[str, type]) -> Any:
 
 def _dataclass(kind: Any, value: dict[str, Any], path: str, names: Mapping[str, type]) -> Any:
     hints = get_type_hints(kind, localns=dict(names))
-    wanted = [field.name for field in fields(kind) if field.name in value or field.default is MISSING]
+    wanted = [field.name for field in fields(kind)]
     missing = [name for name in wanted if name not in value]
     if missing:
         raise ValueError(f"{path} lacks {', '.join(missing)}. The text must come from Audit.to_json.")

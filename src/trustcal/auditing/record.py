@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from trustcal.remedies import Comparison, HeldOutGain
 
-VERSION = 3
+VERSION = 4
 """The version of the JSON, whose fields audit-schema.md lists: raised when a field changes its meaning."""
 
 
@@ -113,10 +113,12 @@ class Audit(Document):
     """The segments that are hurt; None if they were not searched."""
     provenance: Provenance | None
     """What was read and what was left out; None for arrays and known distributions."""
-    hints: tuple[str, ...] = ()
+    hints: tuple[str, ...]
     """Signs that rows belong together although no cluster was named."""
-    clusters: int | None = None
+    clusters: int | None
     """The number of clusters of rows that belong together; None if all rows are independent."""
+    weights_differ: bool
+    """Whether rows have different weights."""
 
     def __getattr__(self, name: str) -> float:
         measures: Mapping[str, float] = self.__dict__.get("measures", {})
@@ -126,7 +128,7 @@ class Audit(Document):
 
     @property
     def weighted(self) -> bool:
-        """Whether weights make the effective sample size differ from the number of rows."""
+        """Whether weights or clusters make the effective sample size differ from the number of rows."""
         return self.rows is not None and self.effective_rows is not None and round(self.effective_rows) != self.rows
 
     @property

@@ -60,13 +60,20 @@ def to_do(audit: Audit) -> list[tuple[str, str, str | None]]:
         lead = f"Recalibrate {group_title(audit, group)} by itself, by {group.remedy.method}."
         said.append((lead, f"{_gain(group.remedy)} {instead}{_LEARN_BY_GROUP}", learning(audit, by=True)))
         instead = f"{_ALL_OR_GROUP} "
-    if audit.remedy is not None and _helps(audit.remedy, clearly=alone):
+    if audit.remedy is not None and audit.remedy.by_group:
+        if not alone:  # else the command above learns it
+            lead = f"Recalibrate, by {audit.remedy.common}, with a map for each group."
+            said.append((lead, f"{_gain(audit.remedy)} {instead}{_LEARN}", learning(audit, by=True)))
+    elif audit.remedy is not None and _helps(audit.remedy, clearly=alone):
         lead = f"Recalibrate{' all rows' if group is not None else ''}, by {audit.remedy.method}."
         said.append((lead, f"{_gain(audit.remedy)} {instead}{_LEARN}", learning(audit, method=audit.remedy.method)))
     if worst_segment(audit) is not None:
+        also = "" if not said else "This can be done instead of the above: it learns a map for all rows too. "
         lead = "Recalibrate the segments that are hurt."
-        text = "Predictions are moved in each of them, as far as rows that did not choose the shifts agree:"
-        said.append((lead, text, "trustcal.remedies.fit('none', y_true, y_prob, by=audit.segments.members(frame))"))
+        text = f"{also}In each segment predictions are shifted, by as much as held-out rows confirm. In Python:"
+        method = "none" if audit.remedy is None else audit.remedy.common
+        call = f"trustcal.remedies.fit({method!r}, y_true, y_prob, by=audit.segments.members(frame))"
+        said.append((lead, text, call))
     if said:
         return said
     if audit.base_rate in (0, 1):

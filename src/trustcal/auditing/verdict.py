@@ -50,7 +50,7 @@ class Verdict:
     """What the reader must know about the data: one outcome only, predictions that are all 0 or 1, or were certain and
     wrong, one action only."""
     hurt: tuple[Harm, ...]
-    """Who is hurt: your own decision maker, the worst-hurt group, whoever acts above one threshold."""
+    """Who is hurt: your own decision maker, the worst-hurt group and segment, whoever acts above one threshold."""
     where: str | None
     """The range of predictions with the largest bias, in words; None if there is no evidence of any."""
     loss: float
@@ -121,7 +121,7 @@ def undecided(state: State, things: str, rows: int | None, effective: float | No
     """The headline where there is no evidence against predictions or probabilities."""
     count, most = f"{rows or 0:,} row{'s' * (rows != 1)}", percent(upper)
     if rows is not None and effective is not None and effective < rows / 2:
-        count += f", which count as {effective:,.0f} independent ones of equal weight,"
+        count += f" (as good as {effective:,.0f} independent one{'s' * (round(effective) != 1)} of equal weight)"
     if state == "no evidence":
         return (
             f"No evidence against these {things}: what they show, calibrated ones would show by chance with {count}. "
@@ -183,7 +183,7 @@ def _anyone(audit: Audit) -> str:
 def _in_group(audit: Audit, group: GroupAudit) -> str:
     name, loss = group_title(audit, group), group_loss(group)
     gap = group.mean_prediction - group.base_rate
-    if abs(gap) < VISIBLE or not clear_gap(gap, group.base_rate, group.rows):
+    if abs(gap) < VISIBLE or not clear_gap(gap, group.base_rate, group.effective_rows):
         return f"In {name} {loss}."
     return (
         f"In {name} the outcome has a frequency of {percent(group.base_rate)}, where "

@@ -103,9 +103,9 @@ class ModelPair:
         if self.brier.clear:
             better, other = (self.first, self.second) if self.brier.value < 0 else (self.second, self.first)
             return (
-                f"On average over thresholds, by the Brier score, {better} is better than {other}; that it is better "
-                f"at one of them is not shown. A loss of up to {percent(most)} of the payoff range by using the wrong "
-                "one cannot be ruled out."
+                f"On average over thresholds, by the Brier score, {better} is better than {other}; no single "
+                f"threshold is shown at which it is. A loss of up to {percent(most)} of the payoff range by using the "
+                "wrong one cannot be ruled out."
             )
         return (
             f"No evidence that {self.first} or {self.second} is better for anyone. A loss of up to {percent(most)} of "

@@ -62,8 +62,8 @@ def _of_texts(said: Sequence[str | None]) -> str:
 
 
 def _of_predictions(faults: Faults, numbers: int, p: FloatArray) -> str:
-    if not (faults.below or faults.above) or not len(p):
-        return ""
+    if not (faults.below or faults.above) or not len(p) or not ((p < 0) | (p > 1)).any():
+        return ""  # those outside may be infinite
     low, high = float(p.min()), float(p.max())
     if low >= -_NEAR and high <= 1 + _NEAR:
         return "The predictions are outside [0, 1] by rounding errors only: cut them off at 0 and 1."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Sequence
 
@@ -14,8 +15,8 @@ from trustcal.rows import checked_rows
 
 LARGEST = 10**6
 """Signs are looked for among at most this many rows."""
-_IDS = ("id", "key", "event", "question", "match", "game", "patient", "user", "cluster")
-"""Endings of the names of columns that may say which rows belong together."""
+_IDS = re.compile(r"(^|[\W_]|(?<=[a-z])(?=[A-Z]))(?i:id|key|event|question|match|game|patient|user|cluster)$")
+"""The last word of the name of a column that may say which rows belong together, as in user, game_id and eventId."""
 _STRONG = 5.0
 """How many standard deviations of similarity between neighbours are called a sign."""
 _SORTED = 10
@@ -34,9 +35,7 @@ def repeated_ids(
     >>> repeated_ids(["p", "y", "game_id"], Columns("p", "y"), 2000, lambda places: [100])[0][:49]
     "Column 'game_id' has 100 different values in 2,00"
     """
-    places = [
-        place for place, name in enumerate(names) if name not in columns.names and str(name).lower().endswith(_IDS)
-    ]
+    places = [place for place, name in enumerate(names) if name not in columns.names and _IDS.search(str(name))]
     if columns.cluster is not None or rows > LARGEST or not places:
         return ()
     counts = zip(distinct(places), places, strict=True)
@@ -46,7 +45,7 @@ def repeated_ids(
     most, name = max(repeats)
     return (
         f"Column {name!r} has {most:,} different values in {rows:,} rows. If rows with the same value share an event, "
-        f"name it as the cluster (cluster={name!r}, --cluster {shlex.quote(name)}): otherwise p-values and intervals "
+        f"name it as the cluster (cluster={name!r}, --cluster {shlex.quote(name)}): without it p-values and intervals "
         "are too optimistic.",
     )
 
@@ -61,7 +60,7 @@ def outcomes_in_runs(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[str, ...]:
     >>> rng = np.random.default_rng(0)
     >>> event, p = np.repeat(rng.random(200) < 0.5, 10), rng.random(2000)
     >>> outcomes_in_runs(event, p)[0][:43]
-    'Neighbouring rows have similar outcomes: if'
+    'Neighbouring rows have similar outcomes. If'
     >>> outcomes_in_runs(rng.random(2000) < p, p)
     ()
 
@@ -78,6 +77,6 @@ def outcomes_in_runs(y_true: ArrayLike, y_prob: ArrayLike) -> tuple[str, ...]:
     if spread == 0 or float((r[1:] * r[:-1]).sum()) <= _STRONG * spread**0.5:
         return ()
     return (
-        "Neighbouring rows have similar outcomes: if rows share events, name the column of the event as the cluster "
-        "(cluster=…, --cluster COLUMN); otherwise p-values and intervals are too optimistic.",
+        "Neighbouring rows have similar outcomes. If that is because they share events, name the column of the event "
+        "as the cluster (cluster=…, --cluster COLUMN): without it p-values and intervals are too optimistic.",
     )

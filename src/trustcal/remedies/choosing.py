@@ -19,10 +19,10 @@ from trustcal.reading import Evidence, evidence, outcome_problem, payoff_problem
 from trustcal.remedies.averaging import averaged
 from trustcal.remedies.certificates import certify
 from trustcal.remedies.class_choosing import ClassChoice, chosen_classes, opened_classes
-from trustcal.remedies.comparison import Comparison
+from trustcal.remedies.comparison import BY_GROUP, Comparison
 from trustcal.remedies.folds import SingleRows
 from trustcal.remedies.grouped_maps import GroupMap
-from trustcal.remedies.grouping import BY_GROUP, group_label, group_map, mapped_by_group
+from trustcal.remedies.grouping import group_label, group_map, mapped_by_group
 from trustcal.remedies.held_out import compared, laws_of_groups
 from trustcal.remedies.kept_back import KeptBack, kept_back
 from trustcal.remedies.methods import Method, named

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from math import isfinite
-from typing import final
+from typing import Final, final
 
 from trustcal.formats import listed
 from trustcal.guarantees import Bound
+
+BY_GROUP: Final = " by group"
+"""The end of the name of a method that has a map for each group."""
 
 
 @final
@@ -63,7 +66,7 @@ class Comparison:
     ordered: bool
     """Whether rows were judged in time order, each by what came before."""
     clusters: int | None = None
-    """The number of clusters, which are in one fold each, and from which standard errors are; None without clusters."""
+    """The number of clusters, each of which is in one fold; standard errors are computed from them.  None without."""
 
     @property
     def recommendation(self) -> str:

@@ -275,19 +275,25 @@ def _judges(y: FloatArray, block: NDArray[np.intp], fold: int) -> bool:
 
 
 def _check_clusters(zeros: int, ones: int, folds: int) -> None:
+    _check_both(zeros, ones)
     if min(zeros, ones) < 2 * folds:
         raise ValueError(
             f"{folds} folds of whole clusters need at least {2 * folds} clusters with each outcome, but {zeros} have "
-            f"rows of outcome 0 and {ones} of outcome 1. Use fewer folds (at least 2), or more clusters."
+            f"rows of outcome 0 and {ones} of outcome 1, without those kept back. Use more clusters, keep none back "
+            "(keep_back=0, --keep-back 0), or in Python take fewer folds (folds=2)."
+        )
+
+
+def _check_both(zeros: int, ones: int) -> None:
+    if not zeros or not ones:
+        raise ValueError(
+            f"a remedy is learned from rows of both outcomes, but all are {int(not zeros)}. Add rows of the other "
+            "outcome."
         )
 
 
 def _check_sizes(outcomes: NDArray[np.int64], folds: int) -> None:
-    if outcomes.min() == 0:
-        raise ValueError(
-            f"a remedy is learned from rows of both outcomes, but all are {int(outcomes[0] == 0)}. Add rows of the "
-            "other outcome."
-        )
+    _check_both(int(outcomes[0]), int(outcomes[1]))
     if outcomes.min() < folds:
         raise ValueError(
             f"every fold needs rows of both outcomes, but with {folds} folds there are {int(outcomes[0])} rows of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import hypot
 from statistics import NormalDist
 from typing import Final, final
 
@@ -12,7 +13,7 @@ from trustcal.checking import Role, generator
 from trustcal.decisions import DecisionProblem
 from trustcal.measures.counts import row_counts
 from trustcal.reading import Evidence
-from trustcal.remedies.comparison import Comparison
+from trustcal.remedies.comparison import BY_GROUP, Comparison
 from trustcal.remedies.splitting import row_splits
 from trustcal.remedies.trials import ranked, tried
 
@@ -43,6 +44,16 @@ class HeldOutGain:
     """The most anyone loses by not moving thresholds (`monotone_cdl`), with the predictions as they are."""
     loss_after: float
     """The same with the remedy, on the same rows."""
+
+    @property
+    def by_group(self) -> bool:
+        """Whether the method has a map for each group."""
+        return self.method.endswith(BY_GROUP)
+
+    @property
+    def common(self) -> str:
+        """The method of the map that groups share."""
+        return self.method.removesuffix(BY_GROUP)
 
 
 def held_out_gain(
@@ -82,6 +93,8 @@ def _compared(comparison: Comparison, scale: float) -> HeldOutGain:
     none = comparison.methods[0]
     best = next(one for one in comparison.methods if one.name == comparison.recommended)
     change, error = none.excess - best.excess, none.standard_error or 0.0
+    if best.name.endswith(BY_GROUP):  # both errors are against the best of the methods without groups
+        error = hypot(error, best.standard_error or 0.0)
     return _gained(best.name, comparison.criterion, change, error, scale, none.decision_loss, best.decision_loss)
 
 

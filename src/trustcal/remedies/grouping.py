@@ -21,7 +21,7 @@ from trustcal.decisions import DecisionProblem
 from trustcal.measures.counts import law_of_counts
 from trustcal.measures.scores import auc, brier, log_loss
 from trustcal.predictor import Predictor
-from trustcal.remedies.comparison import MethodResult
+from trustcal.remedies.comparison import BY_GROUP, MethodResult
 from trustcal.remedies.folds import Fold, IntArray, exact_counts, merged, together
 from trustcal.remedies.grouped_maps import GroupMap
 from trustcal.remedies.likelihood import BINS, binned
@@ -29,8 +29,6 @@ from trustcal.remedies.maps import Map
 from trustcal.remedies.methods import METHODS, Method
 from trustcal.remedies.trials import NOT_CHANCE, Trial, beyond_chance, difference, gap, monotone_difference
 
-BY_GROUP: Final = " by group"
-"""The end of the name of a method that has a map for each group."""
 _SPREADS: Final = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 _FOLDS: Final = 5
 
