@@ -77,7 +77,10 @@ def test_bound_and_hard(capsys: pytest.CaptureFixture[str]) -> None:
 
     bound = printed("bound", "0.0002")
     assert "UniformNoise, width 0.02" in bound
-    assert "No method can guarantee less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)." in bound
+    assert (
+        "No method that sees no outcomes can guarantee less than 0.0099005 (Theorem 20, sharpening Theorem 3.5)."
+        in bound
+    )
     in_turn = "No method that answers each prediction from it and the earlier ones can guarantee less than 0.00356062"
     assert in_turn in printed("bound", "0.0001", "--target", "cdl")
     assert "0.032475 | Theorem 19" in printed("bound", "0.0002", "--target", "ece", "--horizon", "1000000")
