@@ -555,8 +555,8 @@ def test_best_noise(target: Target, eps: float) -> None:
         assert choice.guarantee.value <= other.value or not other.proved
     if eps <= 0.05:
         assert isinstance(choice.noise, ClampedGaussian if target == "cdl" else UniformNoise)
-    turn = "" if target == "decision_loss" else " that answers each prediction from it and the earlier ones"
-    assert f"; no method{turn} can guarantee less than {choice.lower.value:.6g} (" in str(choice)
+    turn = "sees no outcomes" if target == "decision_loss" else "answers each prediction from it and the earlier ones"
+    assert f"; no method that {turn} can guarantee less than {choice.lower.value:.6g} (" in str(choice)
 
 
 @pytest.mark.parametrize("eps", [1e-4, 0.01])
@@ -695,3 +695,9 @@ def test_eps_outside_its_range(eps: float) -> None:
 def test_bad_input(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_theorem_21_needs_many_rounds() -> None:
+    """Of one round within 0.01 of calibration the outcome is the prediction, rounded: nothing is lost."""
+    assert "for many rounds" in str(guarantees.best_noise(0.01, "cdl", horizon=1))
+    assert "for many rounds" not in str(guarantees.best_noise(0.01, "cdl"))
