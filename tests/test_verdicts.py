@@ -530,6 +530,7 @@ def test_the_command_learns_the_method_that_was_judged(tmp_path: Path) -> None:
     assert f"--method {shlex.quote(audit.remedy.method)} " in command
 
 
+@pytest.mark.slow
 def test_a_map_for_each_group_is_learned_by_a_command_that_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -551,6 +552,7 @@ def test_a_map_for_each_group_is_learned_by_a_command_that_runs(
     assert error > 0.001  # that of row by row differences is 0.0036
 
 
+@pytest.mark.slow
 def test_a_segment_that_loses_next_to_nothing_is_no_verdict() -> None:
     audit = tc.audit(_in_two_cells(16_000), prediction="p", outcome="y", segments="all")
     assert audit.segments is not None
@@ -558,6 +560,7 @@ def test_a_segment_that_loses_next_to_nothing_is_no_verdict() -> None:
     assert replace(audit, segments=replace(audit.segments, found=tuple(slight))).verdict.state != "off"
 
 
+@pytest.mark.slow
 def test_calls_with_weights_and_clusters() -> None:
     rng = np.random.default_rng(1)
     cluster = np.repeat(np.arange(100), 10)
