@@ -23,6 +23,7 @@ from trustcal.noise import (
     NOISES,
     ClampedGaussian,
     ClampedLaplace,
+    ClampedPlateau,
     Noise,
     TruncatedGaussian,
     TruncatedLaplace,
@@ -59,7 +60,14 @@ def main() -> None:
         rng = np.random.default_rng(0)
         p = rng.random(values)
         q = tc.Predictor.from_samples(rng.random(values) < p**2, p)
-        for shape in (UniformNoise, ClampedLaplace, TruncatedLaplace, ClampedGaussian, TruncatedGaussian):
+        for shape in (
+            UniformNoise,
+            ClampedLaplace,
+            TruncatedLaplace,
+            ClampedGaussian,
+            TruncatedGaussian,
+            ClampedPlateau,
+        ):
             spent = [cpu_seconds(q, shape(scale)) for scale in SCALES]
             small.add_row(shape.__name__, f"{values:,}", *(f"{one:.2f}" for one in spent))
     Console(width=140).print(small)

@@ -18,6 +18,7 @@ import trustcal as tc
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
+    ClampedPlateau,
     Noise,
     RandomRounding,
     TruncatedGaussian,
@@ -27,7 +28,14 @@ from trustcal.noise import (
 from trustcal.smoothing import worst_reference
 
 CONTINUOUS = (UniformNoise(0.2), TruncatedLaplace(0.1), TruncatedGaussian(0.1))
-NARROW = (UniformNoise(0.05), ClampedLaplace(0.05), ClampedGaussian(0.03), RandomRounding(3), RandomRounding(10))
+NARROW = (
+    UniformNoise(0.05),
+    ClampedLaplace(0.05),
+    ClampedGaussian(0.03),
+    ClampedPlateau(0.03),
+    RandomRounding(3),
+    RandomRounding(10),
+)
 
 
 def case(random: np.random.Generator, values: int, noises: tuple[Noise, ...]) -> tuple[tc.Predictor, Noise, float]:

@@ -11,6 +11,7 @@ from mpmath import erfc, exp, floor, mp, mpf, quad, sqrt, workdps
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
+    ClampedPlateau,
     Noise,
     RandomRounding,
     TruncatedGaussian,
@@ -28,14 +29,27 @@ def line(noise: Noise) -> tuple[Real, Real]:
     if isinstance(noise, UniformNoise):
         w = mpf(noise.width)
         return lambda y: mpf(abs(y) <= w) / (2 * w), lambda y: min(mpf(1), max(mpf(0), (y + w) / (2 * w)))
-    assert isinstance(noise, TruncatedLaplace | ClampedLaplace | TruncatedGaussian | ClampedGaussian)
+    assert isinstance(noise, TruncatedLaplace | ClampedLaplace | TruncatedGaussian | ClampedGaussian | ClampedPlateau)
     s = mpf(noise.scale)
+    if isinstance(noise, ClampedPlateau):
+        return lambda y: tail(y / s) / s, lambda y: below(y / s)
     if isinstance(noise, TruncatedLaplace | ClampedLaplace):
         return lambda y: exp(-abs(y) / s) / (2 * s), lambda y: exp(y / s) / 2 if y < 0 else 1 - exp(-y / s) / 2
     return (
         lambda y: exp(-((y / s) ** 2) / 2) / (s * sqrt(2 * mp.pi)),
         lambda y: erfc(-y / (s * sqrt(2))) / 2,
     )
+
+
+def tail(z: mpf) -> mpf:
+    """The density of plateau noise of scale 1; also what is beyond z, if |z| ≥ 1."""
+    return exp(-max(abs(z) - 1, mpf(0))) / 4
+
+
+def below(z: mpf) -> mpf:
+    if abs(z) <= 1:
+        return mpf(1) / 2 + z / 4
+    return tail(z) if z < 0 else 1 - tail(z)
 
 
 def truncated(noise: Noise) -> bool:

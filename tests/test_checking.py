@@ -51,8 +51,8 @@ STRANGERS = ["a", None, True, 0.5, [1, 2], [[1, 2], [3, 4]], {}, object(), np.ar
 NO_SEEDS = ["a", -1, 1.5, np.nan, {}, object(), Q]
 
 NUMBERS: list[Callable[[Any], object]] = [
-    tc.UniformNoise, tc.ClampedLaplace, tc.ClampedGaussian, tc.TruncatedLaplace, tc.TruncatedGaussian,
-    tc.RandomRounding, tc.UniformNoise.for_distance, tc.RandomRounding.for_distance, tc.TruncatedGaussian.paper,
+    tc.UniformNoise, tc.ClampedLaplace, tc.ClampedGaussian, tc.ClampedPlateau, tc.TruncatedLaplace,
+    tc.TruncatedGaussian, tc.RandomRounding, tc.UniformNoise.for_distance, tc.RandomRounding.for_distance, tc.TruncatedGaussian.paper,
     tc.threshold, lambda x: SOFT.soft_response(UMBRELLA, 0.5, x), lambda x: tc.dtc_witness(Q, tol=x),
     lambda x: tc.Monitor(decay=x or 0), lambda x: tc.Monitor(alarm_rate=x), tc.TruncatedLaplace(0.1).privacy,
     lambda x: tc.guarantees.batch_cdl(NOISE, x), tc.guarantees.best_noise, tc.guarantees.lower_online_cdl,
@@ -161,7 +161,7 @@ def test_a_decision_problem_is_made_of_payoffs(wrong: object) -> None:
     refused(lambda x: tc.ClassPredictor.from_samples([0, 1], [[0.5, 0.5], [0.5, 0.5]], classes=x), 1.5)
 
 
-EVERY_NOISE = [NOISE, tc.ClampedLaplace(0.1), tc.ClampedGaussian(0.1), tc.TruncatedLaplace(0.1),
+EVERY_NOISE = [NOISE, tc.ClampedLaplace(0.1), tc.ClampedGaussian(0.1), tc.ClampedPlateau(0.1), tc.TruncatedLaplace(0.1),
                tc.TruncatedGaussian(0.1), tc.RandomRounding(4)]  # fmt: skip
 
 

@@ -15,7 +15,15 @@ from scipy.optimize import linprog
 import trustcal as tc
 from tests.exact_laws import HALF, ZERO, Law
 from trustcal import guarantees
-from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, RandomRounding, TruncatedLaplace, UniformNoise
+from trustcal.noise import (
+    ClampedGaussian,
+    ClampedLaplace,
+    ClampedPlateau,
+    Noise,
+    RandomRounding,
+    TruncatedLaplace,
+    UniformNoise,
+)
 from trustcal.paper import additive_cells, cdl_beyond_ece, ceiling_cells, floor_cells, rain
 
 TENTHS = st.integers(1, 24).map(lambda i: Fraction(i, 100))
@@ -213,7 +221,9 @@ def test_theorem_b_1_the_best_strategy_against_the_papers_pair(eps: float) -> No
 
 
 @pytest.mark.parametrize(
-    "noise", [UniformNoise(0.02), ClampedLaplace(0.01), ClampedGaussian(0.01), RandomRounding(40)], ids=str
+    "noise",
+    [UniformNoise(0.02), ClampedLaplace(0.01), ClampedGaussian(0.01), ClampedPlateau(0.01), RandomRounding(40)],
+    ids=str,
 )
 def test_theorem_43_displacement_and_slope(noise: Noise) -> None:
     """The mean displacement over predictions is at least 1/(4L); uniform noise attains it."""

@@ -150,7 +150,7 @@ def test_it_has_guarantees() -> None:
 
 
 def test_the_best_noise_may_be_a_new_one() -> None:
-    del NOISES["UniformNoise"], NOISES["ClampedGaussian"]
+    del NOISES["UniformNoise"], NOISES["ClampedGaussian"], NOISES["ClampedPlateau"]
     assert isinstance(guarantees.best_noise(1e-4).noise, TriangularNoise)
 
 

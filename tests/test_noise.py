@@ -22,6 +22,7 @@ from trustcal.noise import (
     NOISES,
     ClampedGaussian,
     ClampedLaplace,
+    ClampedPlateau,
     Displacement,
     Noise,
     RandomRounding,
@@ -517,6 +518,7 @@ def test_for_distance_minimises_the_guarantee(kind: Any, target: Target, eps: fl
         TruncatedLaplace: (2, 2 / sqrt(e), sqrt(2 / e)),
         ClampedGaussian: (2 * sqrt(2 / pi), 0.7904554, 0.7365254),
         TruncatedGaussian: (2 * sqrt(2 / pi), 1.0416042, 0.7365254),
+        ClampedPlateau: (sqrt(2.5), 0.752 + 0.19 * sqrt(eps), sqrt(0.5)),
         RandomRounding: (2, 2, sqrt(2)),
     }
     expected = constants[kind][("ece", "cdl", "decision_loss").index(target)]
@@ -534,6 +536,7 @@ def test_guarantees_hold_their_constants_for_every_eps(eps: float, kind: Any) ->
         ClampedGaussian: (1.5957692, 0.7904554, 0.7365254),
         TruncatedLaplace: (2, 1.493, 1.0554),
         TruncatedGaussian: (1.5957692, inf, inf),
+        ClampedPlateau: (1.5811389, min(0.752 + 0.19 * sqrt(eps), 0.863), sqrt(0.5)),
         RandomRounding: (2, 2, sqrt(2)),
     }
     targets: tuple[Target, ...] = ("ece", "cdl", "decision_loss")

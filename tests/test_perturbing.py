@@ -21,6 +21,7 @@ from tests.strategies import EDGES, costly
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
+    ClampedPlateau,
     Noise,
     RandomRounding,
     TruncatedGaussian,
@@ -36,6 +37,7 @@ NOISES: list[Noise] = [
     TruncatedLaplace(0.05),
     TruncatedLaplace(5.0),
     ClampedGaussian(0.05),
+    ClampedPlateau(0.05),
     TruncatedGaussian(0.05),
     TruncatedGaussian(0.001),
     RandomRounding(17),

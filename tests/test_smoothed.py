@@ -27,6 +27,7 @@ from trustcal.noise import (
     NOISES,
     ClampedGaussian,
     ClampedLaplace,
+    ClampedPlateau,
     Noise,
     RandomRounding,
     TruncatedGaussian,
@@ -187,7 +188,7 @@ def test_many_rows_against_a_grid() -> None:
     rng = np.random.default_rng(7)
     p = rng.random(20_000)
     q = Predictor.from_samples(rng.random(20_000) < p**1.5, p)
-    for noise in (TruncatedLaplace(0.02), ClampedLaplace(0.1), UniformNoise(0.05)):
+    for noise in (TruncatedLaplace(0.02), ClampedLaplace(0.1), ClampedPlateau(0.03), UniformNoise(0.05)):
         smoothed, grid = SmoothedPredictor(q, noise), smooth(q, noise, 5000, "middle")
         assert abs(smoothed.ece() - ece(grid)) <= 1e-4
         assert abs(smoothed.cdl() - cdl(grid)) <= 4e-4
@@ -201,7 +202,7 @@ def test_refusals() -> None:
         SmoothedPredictor(THREE, RandomRounding(3)).ece()
 
 
-@given(predictors(), st.sampled_from([UniformNoise(0.1), TruncatedLaplace(0.05), ClampedLaplace(0.2)]))
+@given(predictors(), st.sampled_from([UniformNoise(0.1), TruncatedLaplace(0.05), ClampedPlateau(0.2)]))
 def test_decision_measures_take_the_law_after_noise(q: Predictor, noise: Noise) -> None:
     smoothed = smooth(q, noise)
     assert isinstance(smoothed, SmoothedPredictor)
@@ -333,7 +334,7 @@ def test_very_wide_gaussian_noise_is_uniform(q: Predictor, scale: float) -> None
 exponents = st.floats(-100, 1) | st.floats(-19, -12) | st.sampled_from([-100.0, -18.0, -16.0])
 
 
-REACH = {ClampedGaussian: 18, TruncatedGaussian: 18, ClampedLaplace: 76, TruncatedLaplace: 76}
+REACH = {ClampedGaussian: 18, TruncatedGaussian: 18, ClampedLaplace: 76, TruncatedLaplace: 76, ClampedPlateau: 78}
 """Values this many scales apart share less than 1e-16 of their outputs."""
 
 
@@ -451,7 +452,7 @@ def bias_on_a_grid(x: FloatArray, p: FloatArray, weights: FloatArray, scale: flo
     return float(np.abs(np.diff(integral(np.sort(np.append(x, roots))))).sum())
 
 
-@pytest.mark.parametrize("kind", [ClampedLaplace, TruncatedLaplace, ClampedGaussian, TruncatedGaussian])
+@pytest.mark.parametrize("kind", [ClampedLaplace, TruncatedLaplace, ClampedGaussian, TruncatedGaussian, ClampedPlateau])
 @pytest.mark.parametrize("scale", [1e-2, 1e-4, 1e-6])
 def test_the_convex_part_is_asked_for_rarely(kind: type[Noise], scale: float) -> None:
     """It costs a root in every gap between rows; the thresholds themselves are many."""

@@ -23,6 +23,7 @@ from trustcal.measures.decision import ece
 from trustcal.noise import (
     ClampedGaussian,
     ClampedLaplace,
+    ClampedPlateau,
     Noise,
     RandomRounding,
     TruncatedGaussian,
@@ -43,6 +44,8 @@ NOISES: list[Noise] = [
     TruncatedGaussian(0.05),
     TruncatedGaussian(0.6),
     ClampedGaussian(0.2),
+    ClampedPlateau(0.1),
+    ClampedPlateau(2.0),
     RandomRounding(7.5),
     RandomRounding(12),
 ]
@@ -51,7 +54,9 @@ THREE = Predictor([0.1, 0.3, 0.9], [0.375, 0.375, 0.25], [0.125, 0.25, 0.125])
 noises = st.one_of(
     st.builds(
         lambda kind, scale: kind(scale),
-        st.sampled_from([TruncatedLaplace, ClampedLaplace, UniformNoise, TruncatedGaussian, ClampedGaussian]),
+        st.sampled_from(
+            [TruncatedLaplace, ClampedLaplace, UniformNoise, TruncatedGaussian, ClampedGaussian, ClampedPlateau]
+        ),
         st.sampled_from([1e-6, 1e-3, 0.03, 0.125, 0.25, 1.0, 40.0, 1e6]),
     ),
     st.sampled_from([0.4, 1.0, 3.0, 4.5, 17.0]).map(RandomRounding),
@@ -137,7 +142,9 @@ def test_rounding_needs_no_cells() -> None:
     assert law.moved == pytest.approx(0.5 * (0.75 * 0.0625 + 0.25 * 0.1875))
 
 
-@pytest.mark.parametrize("noise", [TruncatedLaplace(0.1), ClampedLaplace(1e-3), UniformNoise(0.01)], ids=repr)
+@pytest.mark.parametrize(
+    "noise", [TruncatedLaplace(0.1), ClampedLaplace(1e-3), ClampedPlateau(1e-3), UniformNoise(0.01)], ids=repr
+)
 def test_many_values_keep_all_digits(noise: Noise) -> None:
     rng = np.random.default_rng(1)
     p = np.unique(rng.random(200_000))

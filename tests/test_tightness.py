@@ -10,7 +10,15 @@ import pytest
 import trustcal as tc
 from tests.couplings import FloatArray, Joint
 from trustcal import guarantees, umbrella
-from trustcal.noise import ClampedGaussian, ClampedLaplace, Noise, RandomRounding, TruncatedLaplace, UniformNoise
+from trustcal.noise import (
+    ClampedGaussian,
+    ClampedLaplace,
+    ClampedPlateau,
+    Noise,
+    RandomRounding,
+    TruncatedLaplace,
+    UniformNoise,
+)
 from trustcal.noise.clamped import ClampedNoise
 from trustcal.paper import Instance, cdl_tight, decision_loss_tight, ece_tight, uniform_attained
 
@@ -36,7 +44,9 @@ def test_the_reference_is_calibrated_and_within_eps(instance: Instance) -> None:
     assert tc.dtc(instance.predictor) <= eps + 1e-14
 
 
-@pytest.mark.parametrize("family", [UniformNoise, ClampedLaplace, TruncatedLaplace, ClampedGaussian, RandomRounding])
+@pytest.mark.parametrize(
+    "family", [UniformNoise, ClampedLaplace, TruncatedLaplace, ClampedGaussian, ClampedPlateau, RandomRounding]
+)
 def test_theorem_13_is_asymptotically_tight(family: type[Noise]) -> None:
     noise = family.for_distance(EPS, "ece")
     instance = ece_tight(noise, EPS)
@@ -56,7 +66,7 @@ def test_theorem_14_is_attained_by_uniform_noise(eps: float) -> None:
     assert lost == pytest.approx(guarantees.batch_decision_loss(noise, eps).value, rel=1e-7, abs=1e-15)
 
 
-@pytest.mark.parametrize("family", [UniformNoise, ClampedLaplace, ClampedGaussian])
+@pytest.mark.parametrize("family", [UniformNoise, ClampedLaplace, ClampedGaussian, ClampedPlateau])
 def test_theorem_14_is_asymptotically_tight(family: type[ClampedNoise]) -> None:
     noise = family.for_distance(EPS)
     instance = decision_loss_tight(noise, EPS)
@@ -76,7 +86,7 @@ def test_theorem_15_is_asymptotically_tight() -> None:
     assert ENOUGH <= found / guarantees.batch_cdl(noise, EPS).value <= 1 + 1e-4
 
 
-@pytest.mark.parametrize("family", [ClampedLaplace, ClampedGaussian, UniformNoise])
+@pytest.mark.parametrize("family", [ClampedLaplace, ClampedGaussian, ClampedPlateau, UniformNoise])
 def test_the_ratio_grows_as_eps_falls(family: type[ClampedNoise]) -> None:
     ratios = []
     for eps in (1e-4, 1e-6, 1e-8):

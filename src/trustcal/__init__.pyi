@@ -55,6 +55,7 @@ from .monitoring import Monitor as Monitor, watch as watch
 from .noise import (
     ClampedGaussian as ClampedGaussian,
     ClampedLaplace as ClampedLaplace,
+    ClampedPlateau as ClampedPlateau,
     RandomRounding as RandomRounding,
     TruncatedGaussian as TruncatedGaussian,
     TruncatedLaplace as TruncatedLaplace,

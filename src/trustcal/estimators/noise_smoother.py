@@ -27,7 +27,7 @@ class NoiseSmoother(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     Parameters
     ----------
     noise : str
-        The family of the noise: "uniform", "laplace", "gaussian" or "rounding".
+        The family of the noise: "uniform", "laplace", "gaussian", "plateau" or "rounding".
     target : {"ece", "cdl", "decision_loss"}
         The error whose guarantee the noise minimises.
     eps : float, optional

@@ -82,9 +82,9 @@ def batch_cdl(noise: Noise, eps: float) -> Bound:
     CDL ≤ 0.00909796 (Theorem 44, sharpening Theorem 3.1)
     """
     shift = as_noise(noise).cdl_shift(checked_eps(eps))
-    theorem = 15 if shift == 2 * noise.proved_tv_slope() * eps else 44
+    source = "Theorem 15" if shift == 2 * noise.proved_tv_slope() * eps else noise.cdl_source
     value = noise.decision_displacement() + shift
-    return _by_k("CDL", noise, value, f"Theorem {theorem}, sharpening Theorem 3.1")
+    return _by_k("CDL", noise, value, f"{source}, sharpening Theorem 3.1")
 
 
 def batch_best(family: type[Noise], eps: float, target: Target = "decision_loss") -> Bound:

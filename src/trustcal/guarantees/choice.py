@@ -70,7 +70,7 @@ class NoiseChoice:
 
 
 def choices(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> tuple[NoiseChoice, ...]:
-    """Every noise at its best parameter, the smallest guarantee first (Theorems 13 to 15, 19, 44).
+    """Every noise at its best parameter, the smallest guarantee first (Theorems 13 to 15, 19, 44, 47).
 
     For a batch the parameter is that of `for_distance`, which is the best for small eps, where the ends of [0, 1] have
     no effect; for eps beyond about 1/8 another one may have a smaller guarantee.  With a horizon, parameter and number
@@ -94,15 +94,15 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
 
     >>> for choice in choices(0.0001, "cdl")[:2]:
     ...     print(choice.noise, choice.guarantee)
+    ClampedPlateau(scale=0.01) CDL ≤ 0.007539 (Theorem 47, sharpening Theorem 3.1)
     ClampedGaussian(scale=0.0155...) CDL ≤ 0.00790455 (Theorem 44, sharpening Theorem 3.1)
-    ClampedLaplace(scale=0.0164872...) CDL ≤ 0.00909796 (Theorem 44, sharpening Theorem 3.1)
     """
     found = [_for_distance(family, eps, target, horizon) for family in NOISES.values()]
-    return tuple(sorted(found, key=lambda choice: choice.guarantee.value))
+    return tuple(sorted(found, key=_size))
 
 
 def best_noise(eps: float, target: Target = "decision_loss", horizon: int | None = None) -> NoiseChoice:
-    """The noise with the smallest proved guarantee, of those that `choices` compares (Theorems 13 to 15, 19, 44).
+    """The noise with the smallest proved guarantee, of those that `choices` compares (Theorems 13 to 15, 19, 44, 47).
 
     Parameters
     ----------
@@ -122,8 +122,12 @@ no method that sees no outcomes can guarantee less than 0.0099005 (Theorem 20, s
     """
     # K, which has a caveat for truncated noise, is part of the batch guarantees for CDL and decision loss only.
     proved = [family for family in NOISES.values() if target == "ece" or horizon is not None or not family.caveat]
-    found = [_for_distance(family, eps, target, horizon) for family in proved]
-    return min(found, key=lambda choice: choice.guarantee.value)
+    return min((_for_distance(family, eps, target, horizon) for family in proved), key=_size)
+
+
+def _size(choice: NoiseChoice) -> float:
+    """The guarantee to 12 digits: of noises that are as good but for rounding, the first is taken."""
+    return float(f"{choice.guarantee.value:.12g}")
 
 
 def noise_kinds() -> tuple[str, ...]:
@@ -134,7 +138,7 @@ def noise_kinds() -> tuple[str, ...]:
     tuple of str
 
     >>> noise_kinds()
-    ('best', 'uniform', 'laplace', 'gaussian', 'rounding', 'paper')
+    ('best', 'uniform', 'laplace', 'gaussian', 'plateau', 'rounding', 'paper')
     """
     return ("best", *_families(), "paper")
 
@@ -145,8 +149,8 @@ def noise_of_kind(kind: str, eps: float, target: Target = "decision_loss", horiz
     Parameters
     ----------
     kind : str
-        "uniform", "laplace", "gaussian" (all three clamped), "rounding"; "best": the one with the smallest guarantee;
-        "paper": the paper's truncated Laplace noise (Lemma 3.4), with the paper's guarantee for a batch.
+        "uniform", "laplace", "gaussian", "plateau" (all four clamped), "rounding"; "best": the one with the smallest
+        guarantee; "paper": the paper's truncated Laplace noise (Lemma 3.4), with the paper's guarantee for a batch.
     eps, target, horizon
         As in `choices`.
 

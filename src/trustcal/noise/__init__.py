@@ -1,7 +1,8 @@
 """Noise that makes predictions safe to act on: each a random map M of [0, 1] to itself, known in closed form.
 
     truncated   q + Y conditioned on [0, 1], the paper's sense        TruncatedLaplace, TruncatedGaussian
-    clamped     q + Y, with what leaves [0, 1] put on its ends        UniformNoise, ClampedLaplace, ClampedGaussian
+    clamped     q + Y, with what leaves [0, 1] put on its ends        UniformNoise, ClampedLaplace, ClampedGaussian,
+                                                                      ClampedPlateau
     rounded     q rounded up or down at random, on a finite grid      RandomRounding
 
 Two numbers decide what a noise guarantees: how far it moves predictions (`displacement`, `decision_displacement`) and
@@ -15,6 +16,7 @@ how fast its law changes with them (`tv_slope`).
 from trustcal.noise.gaussian import ClampedGaussian, TruncatedGaussian
 from trustcal.noise.laplace import ClampedLaplace, TruncatedLaplace
 from trustcal.noise.mechanism import Atoms, Displacement, Noise, PerTarget, Target
+from trustcal.noise.plateau import ClampedPlateau
 from trustcal.noise.rounding import RandomRounding
 from trustcal.noise.table import NOISES
 from trustcal.noise.uniform import UniformNoise
@@ -24,6 +26,7 @@ __all__ = [
     "Atoms",
     "ClampedGaussian",
     "ClampedLaplace",
+    "ClampedPlateau",
     "Displacement",
     "Noise",
     "PerTarget",

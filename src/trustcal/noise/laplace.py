@@ -10,9 +10,9 @@ import numpy as np
 import scipy  # loads scipy.special, which is slow to import, when it is first named
 
 from trustcal.checking import checked_eps
-from trustcal.kernels.decay import absolute_area, decayed
 from trustcal.noise.clamped import ClampedNoise
-from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
+from trustcal.noise.decays import Exponentials, sweeps
+from trustcal.noise.density import Density, FloatArray
 from trustcal.noise.exact import exponential
 from trustcal.noise.mechanism import Noise, PerTarget, Target, optimal
 from trustcal.noise.truncated import TruncatedNoise, optimal_scale
@@ -32,7 +32,7 @@ class LaplaceNoise(Noise):
 
     def density_after(self, p: FloatArray, weights: FloatArray) -> Density:
         """Two exponentials between neighbouring values."""
-        return Exponentials(p, weights, self)
+        return Exponentials(p, weights, self, self.scale)
 
     def bin_masses(self, p: FloatArray, weights: FloatArray, edges: FloatArray) -> FloatArray:
         """Between neighbouring values and edges the density is two exponentials, found by a sweep from either side.
@@ -42,7 +42,7 @@ class LaplaceNoise(Noise):
         places = np.union1d(edges, p)
         first, atoms = np.searchsorted(places, edges[:-1]), self.atoms(p).mass
         share = -np.expm1(-np.diff(places) / self.scale) * self.scale
-        left, right = _sweeps(places, p, weights * self.density(p, p), self.scale)
+        left, right = sweeps(places, p, p, weights * self.density(p, p), self.scale)
         law = np.empty((2, len(edges) - 1))
         for y in (0, 1):
             law[y] = np.add.reduceat(share * (left[:, y] + right[:, y]), first)
@@ -201,78 +201,3 @@ class TruncatedLaplace(LaplaceNoise, TruncatedNoise):
 
     def _steepest_log_density(self) -> float:
         return 2 / self.scale  # at q = 0, for x < q
-
-
-@final
-class Exponentials(Density):
-    """Laplace noise: on piece i, at the distance t from its left end and u from its right,
-
-        W = left[i, 0]·exp(−t/s) + right[i, 0]·exp(−u/s),   V = left[i, 1]·exp(−t/s) + right[i, 1]·exp(−u/s)
-
-    and p_hat is a logistic curve between their ratios.
-    """
-
-    def __init__(self, p: FloatArray, weights: FloatArray, noise: LaplaceNoise) -> None:
-        super().__init__(p, weights, noise.atoms(p).mass)
-        self.scale = noise.scale
-        self.edges = np.union1d(p, [0.0, 1.0])
-        peak = noise.density(p, p)
-        self.most = float(self.weights[0] @ peak)
-        self.left, self.right = _sweeps(self.edges, p, self.weights * peak, self.scale)
-        gap = np.diff(self.edges)
-        gone, kept = -np.expm1(-gap / self.scale), np.exp(-gap / self.scale)
-        self.mass = self.scale * gone * (self.left + self.right).T
-        starts, stops = self.left + self.right * kept[:, None], self.left * kept[:, None] + self.right
-        self.ends = np.stack([ratio(starts.T), ratio(stops.T)])
-
-    def absolute_bias(self) -> float:
-        """Gap by gap, by at most three roots."""
-        return absolute_area.on(50 * len(self.edges))(self.edges, self.scale, self.left, self.right)
-
-    def above(self, mu: FloatArray) -> FloatArray:
-        """Whole gaps by running sums, and a part of one."""
-        piece = self.piece_of(mu)
-        return self.tails[:, piece + 1] + self._between(piece, mu, self.edges[piece + 1])
-
-    def _between(self, piece: IndexArray, x: FloatArray, y: FloatArray) -> FloatArray:
-        """∫ W and ∫ V from x to y within a piece."""
-        near, far = (x - self.edges[piece]) / self.scale, (self.edges[piece + 1] - y) / self.scale
-        share = self.left[piece].T * np.exp(-near) + self.right[piece].T * np.exp(-far)
-        return np.asarray(-self.scale * np.expm1((x - y) / self.scale) * share)
-
-    def partly(self, piece: IndexArray, mu: FloatArray) -> FloatArray:
-        """The root of V − μW is a logarithm."""
-        left, right = (side[piece, 1] - mu * side[piece, 0] for side in (self.left, self.right))
-        start, stop = self.edges[piece], self.edges[piece + 1]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            root = start + ((stop - start) + self.scale * np.log(-left / right)) / 2
-        falling = left > right
-        root = np.where(np.isnan(root), np.where(falling, stop, start), np.clip(root, start, stop))
-        inside = self._between(piece, np.where(falling, start, root), np.where(falling, root, stop))
-        return np.asarray(np.maximum(inside[1] - mu * inside[0], 0.0))
-
-    def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """(2 + 1/s)·W, bounded over the gap."""
-        # Each value's density has a slope of at most itself/s, so W grows by at most exp(h/s) over the distance h, and
-        # μW' − V', in which a value's slope is weighted by μ − p_hat of that value, is at most W/s.
-        width, least = (right - left) / self.scale, np.minimum(self._at(left), self._at(right))
-        # Over more than 700 scales W may be 0 in floating point where it is not 0, and its growth says nothing.
-        with np.errstate(over="ignore"):
-            grown = np.where(width < 700, least * np.exp(np.minimum(width, 700)), np.inf)
-        fallen = self.most * np.exp(-self.away(left, right) / self.scale)
-        return np.asarray((2 + 1 / self.scale) * np.minimum(grown, fallen))
-
-    def _at(self, x: FloatArray) -> FloatArray:
-        """W at x."""
-        piece = self.piece_of(x)
-        near, far = (x - self.edges[piece]) / self.scale, (self.edges[piece + 1] - x) / self.scale
-        return np.asarray(self.left[piece, 0] * np.exp(-near) + self.right[piece, 0] * np.exp(-far))
-
-
-def _sweeps(places: FloatArray, p: FloatArray, peaks: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
-    """What reaches each gap between places from its left and its right end: a column for each row of peaks at p."""
-    sweep, weights = decayed.on(len(places)), np.zeros((len(peaks), len(places)))
-    weights[:, np.searchsorted(places, p)] = peaks
-    left = [sweep(places, weight, scale)[:-1] for weight in weights]
-    right = [sweep(places[::-1], weight[::-1], scale)[-2::-1] for weight in weights]
-    return np.stack(left, axis=-1), np.stack(right, axis=-1)

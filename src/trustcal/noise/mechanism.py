@@ -76,6 +76,8 @@ class Noise(ABC):
     """The c in its guarantee c·√eps at the best parameter, for every eps (Theorem 17); None where it is not known."""
     caveat: ClassVar[str] = ""
     """What `decision_displacement` assumes without a proof; empty if it is proved."""
+    cdl_source: ClassVar[str] = "Theorem 44"
+    """Where `cdl_shift` comes from, if it is less than 2·L·eps."""
     largest: ClassVar[float] = 1e100
     """The largest value of its parameters."""
 
@@ -164,9 +166,13 @@ class Noise(ABC):
     def cdl_shift(self, eps: float) -> float:
         """What a distance of eps to calibration adds to K in the CDL after noise: 2·L·eps (Theorem 15).
 
-        Less for noise whose density is not flat at its peak (Theorem 44).  It holds for the noise on cells, too.
+        Less for some noises (Theorems 44 and 47).
         """
         return 2 * self.proved_tv_slope() * eps
+
+    def cdl_shift_on_cells(self, eps: float) -> float:
+        """The same where noised predictions are announced as one of finitely many cells."""
+        return self.cdl_shift(eps)
 
     def reach(self, share: float = 0.0) -> float:  # noqa: ARG002 - by those that know more
         """How far it moves a prediction, but for a share of at most this of the draws; 1 unless known to be less."""

@@ -11,12 +11,21 @@ from typing import Final
 from trustcal.noise.gaussian import ClampedGaussian, TruncatedGaussian
 from trustcal.noise.laplace import ClampedLaplace, TruncatedLaplace
 from trustcal.noise.mechanism import Noise
+from trustcal.noise.plateau import ClampedPlateau
 from trustcal.noise.rounding import RandomRounding
 from trustcal.noise.uniform import UniformNoise
 
 NOISES: Final[dict[str, type[Noise]]] = {
     noise.__name__: noise
-    for noise in (UniformNoise, ClampedLaplace, ClampedGaussian, RandomRounding, TruncatedLaplace, TruncatedGaussian)
+    for noise in (
+        UniformNoise,
+        ClampedLaplace,
+        ClampedGaussian,
+        ClampedPlateau,
+        RandomRounding,
+        TruncatedLaplace,
+        TruncatedGaussian,
+    )
 }
 """Every noise by the name of its class."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, sqrt
-from typing import Final
+from math import sqrt
 
 import numpy as np
 
@@ -12,13 +11,11 @@ from trustcal.guarantees import best_noise, lipschitz_ece, smece_dtc
 from trustcal.measures.decision import decision_loss, ece
 from trustcal.measures.kernel_smoothing import smece
 from trustcal.measures.transport import dtc
+from trustcal.noise.plateau import CDL_CONSTANT, CDL_SLOPE
 from trustcal.paper.claim import ROUNDING, Claim, couplings, predictors
 from trustcal.paper.counterexamples import cdl_beyond_ece
 from trustcal.paper.examples import rain
 from trustcal.predictor import Predictor
-
-PLATEAU_CDL: Final = 0.752
-"""Theorem 45, as ε → 0: what noise with a plateau has per √ε, certified by `test_theorem_45_the_plateau_reaches_it`."""
 
 
 def lipschitz_bias(rng: np.random.Generator) -> Claim:
@@ -64,17 +61,17 @@ def omniprediction(rng: np.random.Generator) -> Claim:
 def closing_question(_: np.random.Generator) -> Claim:
     """The discussion asks for a property of predictors under which post-processing is optimal."""
     eps = 1e-6
-    gaussian, additive, least = best_noise(eps, "cdl").guarantee.value / sqrt(eps), 0.75, sqrt(0.5)
+    found, additive, least = best_noise(eps, "cdl").guarantee.value / sqrt(eps), 0.75, sqrt(0.5)
     return Claim(
         "Discussion, question",
         "which property of predictors makes noise optimal for ECE and CDL?",
         True,
         "a question. For all predictors, one prediction at a time: ECE √(2ε) exactly, to first order; CDL c·√ε",
-        least <= additive <= PLATEAU_CDL <= gaussian,
-        f"uniform noise attains √(2ε) (Theorem 43); for CDL Gaussian noise has at most {ceil(1000 * gaussian) / 1000}, "
-        f"additive noise at least {additive}, any at least {least:.3f} (Theorems 42, 44, 45). Not recomputed here: "
-        f"{PLATEAU_CDL}, which test_theorem_45_the_plateau_reaches_it certifies",
-        known=f"{least:.3f} ≤ c ≤ {PLATEAU_CDL}",
+        least <= additive <= found <= CDL_CONSTANT + CDL_SLOPE * sqrt(eps) + ROUNDING,
+        f"uniform noise attains √(2ε) (Theorem 43); for CDL plateau noise has at most {CDL_CONSTANT}·√ε + {CDL_SLOPE}·ε, "
+        f"additive noise at least {additive}·√ε, any at least {least:.3f}·√ε (Theorems 42, 45, 47). Not recomputed here: "
+        f"{CDL_CONSTANT} and {CDL_SLOPE}, which test_theorem_47_the_certified_numbers certifies",
+        known=f"{least:.3f} ≤ c ≤ {CDL_CONSTANT}",
     )
 
 

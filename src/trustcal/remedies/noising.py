@@ -20,6 +20,7 @@ _KINDS: Final = {
     "uniform": "uniform noise",
     "laplace": "Laplace noise",
     "gaussian": "Gaussian noise",
+    "plateau": "plateau noise",
     "rounding": "random rounding",
     "paper": "paper noise",
 }

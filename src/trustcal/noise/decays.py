@@ -1,0 +1,116 @@
+"""W and V that decay by exp(−t/scale) between edges (see density.py), beside a constant part: after Laplace noise, and
+after noise with a plateau and exponential tails."""
+
+from __future__ import annotations
+
+from typing import final
+
+import numpy as np
+
+from trustcal.kernels.decay import absolute_area, decayed
+from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
+from trustcal.noise.mechanism import Noise
+
+
+class Decays(Density):
+    """On piece i, at the distance t from its left end and u from its right,
+
+    W = level[i, 0] + left[i, 0]·exp(−t/s) + right[i, 0]·exp(−u/s),    V likewise, with the second columns.
+    """
+
+    scale: float
+    flat: float
+    """How far from a value its own density is constant."""
+    most: float
+    """More than the largest W."""
+    level: FloatArray
+    left: FloatArray
+    right: FloatArray
+
+    def fill(self) -> None:
+        """The masses of the pieces, and p_hat at their ends."""
+        gap = np.diff(self.edges)
+        gone, kept = -np.expm1(-gap / self.scale), np.exp(-gap / self.scale)[:, None]
+        self.mass = self.level.T * gap + self.scale * gone * (self.left + self.right).T
+        starts = self.level + self.left + self.right * kept
+        stops = self.level + self.left * kept + self.right
+        self.ends = np.stack([ratio(starts.T), ratio(stops.T)])
+
+    def above(self, mu: FloatArray) -> FloatArray:
+        """Whole pieces by running sums, and a part of one."""
+        piece = self.piece_of(mu)
+        return self.tails[:, piece + 1] + self.between(piece, mu, self.edges[piece + 1])
+
+    def between(self, piece: IndexArray, x: FloatArray, y: FloatArray) -> FloatArray:
+        """∫ W and ∫ V from x to y within a piece."""
+        near, far = (x - self.edges[piece]) / self.scale, (self.edges[piece + 1] - y) / self.scale
+        share = self.left[piece].T * np.exp(-near) + self.right[piece].T * np.exp(-far)
+        return np.asarray(self.level[piece].T * (y - x) - self.scale * np.expm1((x - y) / self.scale) * share)
+
+    def at(self, piece: IndexArray, x: FloatArray) -> FloatArray:
+        """W and V at x."""
+        near, far = (x - self.edges[piece]) / self.scale, (self.edges[piece + 1] - x) / self.scale
+        return np.asarray(self.level[piece].T + self.left[piece].T * np.exp(-near) + self.right[piece].T * np.exp(-far))
+
+    def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """(2 + 1/s)·W, bounded over the gap."""
+        # Each value's density has a slope of at most itself/s, so W grows by at most exp(h/s) over the distance h, and
+        # μW' − V', in which a value's slope is weighted by μ − p_hat of that value, is at most W/s.
+        width = (right - left) / self.scale
+        least = np.minimum(*(self.at(self.piece_of(x), x)[0] for x in (left, right)))
+        # Over more than 700 scales W may be 0 in floating point where it is not 0, and its growth says nothing.
+        with np.errstate(over="ignore"):
+            grown = np.where(width < 700, least * np.exp(np.minimum(width, 700)), np.inf)
+        fallen = self.most * np.exp(-np.maximum(self.away(left, right) - self.flat, 0.0) / self.scale)
+        return np.asarray((2 + 1 / self.scale) * np.minimum(grown, fallen))
+
+
+@final
+class Exponentials(Decays):
+    """Laplace noise: no constant part, and p_hat is a logistic curve between two ratios."""
+
+    def __init__(self, p: FloatArray, weights: FloatArray, noise: Noise, scale: float) -> None:
+        super().__init__(p, weights, noise.atoms(p).mass)
+        self.scale, self.flat = scale, 0.0
+        self.edges = np.union1d(p, [0.0, 1.0])
+        peak = noise.density(p, p)
+        self.most = float(self.weights[0] @ peak)
+        self.left, self.right = sweeps(self.edges, p, p, self.weights * peak, scale)
+        self.level = np.zeros_like(self.left)
+        self.fill()
+
+    def absolute_bias(self) -> float:
+        """Gap by gap, by at most three roots."""
+        return absolute_area.on(50 * len(self.edges))(self.edges, self.scale, self.left, self.right)
+
+    def partly(self, piece: IndexArray, mu: FloatArray) -> FloatArray:
+        """The root of V − μW is a logarithm."""
+        left, right = (side[piece, 1] - mu * side[piece, 0] for side in (self.left, self.right))
+        start, stop = self.edges[piece], self.edges[piece + 1]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            root = start + ((stop - start) + self.scale * np.log(-left / right)) / 2
+        falling = left > right
+        root = np.where(np.isnan(root), np.where(falling, stop, start), np.clip(root, start, stop))
+        inside = self.between(piece, np.where(falling, start, root), np.where(falling, root, stop))
+        return np.asarray(np.maximum(inside[1] - mu * inside[0], 0.0))
+
+
+def sweeps(
+    places: FloatArray, lowest: FloatArray, highest: FloatArray, peaks: FloatArray, scale: float
+) -> tuple[FloatArray, FloatArray]:
+    """What reaches each gap between places from its left and its right end: a column for each row of peaks.
+
+    The exponentials of a peak fall to the left from `lowest` and to the right from `highest`; those among the places.
+    """
+    return _swept(places, highest, peaks, scale)[:-1], _swept(places[::-1], lowest, peaks, scale)[-2::-1]
+
+
+def _swept(places: FloatArray, begin: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
+    """What has reached each place, in the order in which they are given, of exponentials that begin at some of them."""
+    order = np.argsort(places)
+    at = order[np.minimum(np.searchsorted(places[order], begin), len(places) - 1)]
+    here = places[at] == begin  # others begin outside
+    sweep, begun = decayed.on(len(places)), np.zeros((len(peaks), len(places)))
+    for row, peak in zip(begun, peaks, strict=True):
+        np.add.at(row, at[here], peak[here])
+    return np.stack([sweep(places, row, scale) for row in begun], axis=-1)
