@@ -448,7 +448,7 @@ def alone(b: FloatArray) -> FloatArray:
 
 
 def room(b: FloatArray, slope: float = CDL_SLOPE) -> FloatArray:
-    """What Theorem 47 leaves for z and b at the tilt 1: the least CDL_CONSTANT + slope/d − R(±b − d) over distances d > 0.
+    """What Theorem 47 leaves for z and b at the tilt 1: the least 0.752 + slope/d − R(±b − d) over distances d > 0.
 
     On a grid of 1/1000, whose steps have the smaller slope/d at their ends, and an R that is larger by at most 1/2000,
     since |R'| ≤ 1/2.  Beyond d = 40, R is below 1e-14 and the constant is left, which is more than Q(1).

@@ -18,8 +18,8 @@ from trustcal.noise.mechanism import PerTarget, Target, optimal
 CDL_CONSTANT: Final = 0.752
 CDL_SLOPE: Final = 0.19
 CDL_ON_CELLS: Final = 0.863
-"""At eps = scale², CDL ≤ CDL_CONSTANT·scale + CDL_SLOPE·scale² and, on cells too, CDL ≤ CDL_ON_CELLS·scale (Theorem 47).
-The numbers are certified by branch and bound in `test_theorem_47_the_certified_numbers`."""
+"""Theorem 47: at eps = scale², CDL ≤ CDL_CONSTANT·scale + CDL_SLOPE·scale²; on cells too, CDL ≤ CDL_ON_CELLS·scale.
+The numbers are certified by branch and bound (`test_theorem_47_the_certified_numbers`)."""
 
 _HALVINGS = 60
 _NOTHING = 1e-16

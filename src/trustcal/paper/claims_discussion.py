@@ -68,9 +68,9 @@ def closing_question(_: np.random.Generator) -> Claim:
         True,
         "a question. For all predictors, one prediction at a time: ECE √(2ε) exactly, to first order; CDL c·√ε",
         least <= additive <= found <= CDL_CONSTANT + CDL_SLOPE * sqrt(eps) + ROUNDING,
-        f"uniform noise attains √(2ε) (Theorem 43); for CDL plateau noise has at most {CDL_CONSTANT}·√ε + {CDL_SLOPE}·ε, "
-        f"additive noise at least {additive}·√ε, any at least {least:.3f}·√ε (Theorems 42, 45, 47). Not recomputed here: "
-        f"{CDL_CONSTANT} and {CDL_SLOPE}, which test_theorem_47_the_certified_numbers certifies",
+        f"uniform noise attains √(2ε) (Theorem 43); for CDL plateau noise has at most {CDL_CONSTANT}·√ε + "
+        f"{CDL_SLOPE}·ε, additive noise at least {additive}·√ε, any at least {least:.3f}·√ε (Theorems 42, 45, 47). Not "
+        f"recomputed here: {CDL_CONSTANT} and {CDL_SLOPE}, which test_theorem_47_the_certified_numbers certifies",
         known=f"{least:.3f} ≤ c ≤ {CDL_CONSTANT}",
     )
 
