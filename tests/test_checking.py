@@ -53,7 +53,8 @@ NO_SEEDS = ["a", -1, 1.5, np.nan, {}, object(), Q]
 NUMBERS: list[Callable[[Any], object]] = [
     tc.UniformNoise, tc.ClampedLaplace, tc.ClampedGaussian, tc.ClampedPlateau, tc.TruncatedLaplace,
     tc.TruncatedGaussian, tc.RandomRounding, tc.UniformNoise.for_distance, tc.RandomRounding.for_distance,
-    tc.TruncatedGaussian.paper, tc.threshold, lambda x: SOFT.soft_response(UMBRELLA, 0.5, x), lambda x: tc.dtc_witness(Q, tol=x),
+    tc.TruncatedGaussian.paper, tc.threshold, lambda x: SOFT.soft_response(UMBRELLA, 0.5, x),
+    lambda x: tc.dtc_witness(Q, tol=x),
     lambda x: tc.Monitor(decay=x or 0), lambda x: tc.Monitor(alarm_rate=x), tc.TruncatedLaplace(0.1).privacy,
     lambda x: tc.guarantees.batch_cdl(NOISE, x), tc.guarantees.best_noise, tc.guarantees.lower_online_cdl,
     tc.guarantees.lipschitz_ece, lambda x: tc.guarantees.total_variation(x, 0, 0.1),
