@@ -103,6 +103,7 @@ def test_resolutions_are_powers_of_two(resolution: float) -> None:
         (FRAME, {"prediction": "y", "outcome": "y"}, "must be different columns"),
         (FRAME, {"by": ["g", "g"]}, "by must name each column once"),
         (FRAME, {"by": ["g", "y"]}, "by must name other columns than the outcome, but 'y' is the outcome"),
+        (FRAME, {"cluster": "y"}, "cluster must name another column than the outcome, but 'y' is the outcome"),
         (FRAME, {"by": "G"}, r"the pandas frame has no column 'G'\. Did you mean 'g'\?"),
         (FRAME.iloc[:0], {}, "at least one row"),
         (FRAME.assign(p=2.0), {"drop_invalid": True}, "no row of 3 is left: 3 with a prediction above 1"),

@@ -70,6 +70,12 @@ def chosen_columns(
     if len(set(by)) < len(by):
         raise ValueError(f"by must name each column once, but is {list(by)}.")
     refuse_outcome_groups(by, outcome)
+    if cluster in (prediction, outcome):
+        role = "prediction" if cluster == prediction else "outcome"
+        raise ValueError(
+            f"cluster must name another column than the {role}, but {cluster!r} is the {role}. Name the column that "
+            "tells which rows belong together, such as the event that they forecast."
+        )
     return columns
 
 
