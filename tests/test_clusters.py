@@ -90,6 +90,16 @@ def test_clusters_widen_every_bound_and_interval() -> None:
     assert -0.2 < held_out(together, rng=0) < 0.3
 
 
+def test_labels_as_numbers_and_as_text_are_the_same() -> None:
+    """A file holds labels as text, an array as numbers: the same clusters, in the same order."""
+    rng = np.random.default_rng(2)
+    y, p, label = rng.random(300) < 0.4, rng.random(300).round(2), rng.integers(0, 120, 300)
+    one, other = (Predictor.from_samples(y, p, cluster=labels).clusters for labels in (label, label.astype(str)))
+    assert one is not None
+    assert other is not None
+    assert (one.cluster == other.cluster).all()
+
+
 def test_what_clusters_refuse() -> None:
     with pytest.raises(ValueError, match="one label per row, but there are 2 for 3 rows"):
         Predictor.from_samples([0, 1, 1], [0.2, 0.3, 0.4], cluster=["a", "b"])

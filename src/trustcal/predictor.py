@@ -304,8 +304,9 @@ def _clusters(
     """The clusters of rows with these labels; q is their predictor, and leaves out values whose share underflows."""
     at = np.searchsorted(q.p, p)
     known = q.p[np.minimum(at, len(q) - 1)] == p
-    cluster = np.unique(label[known], return_inverse=True)[1].astype(np.int64)
-    return Clusters.of(at[known], cluster, None if weight is None else weight[known], y[known])
+    labels, cluster = np.unique(label[known], return_inverse=True)
+    rank = np.argsort(np.argsort(labels.astype(str), kind="stable"))  # as text: files hold labels as text, too
+    return Clusters.of(at[known], rank[cluster].astype(np.int64), None if weight is None else weight[known], y[known])
 
 
 def _fill(q: Predictor, *values: object) -> None:
