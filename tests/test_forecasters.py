@@ -20,6 +20,7 @@ from tests.strategies import costly
 from tests.tampering import resealed
 from trustcal.forecasters import (
     CalibratedForecaster,
+    CombinedForecaster,
     DecisionForecaster,
     ElementaryPredictor,
     Forecaster,
@@ -47,6 +48,9 @@ MAKERS: dict[str, Callable[[], Forecaster]] = {
     "mean": RunningMean,
     "smoothed": lambda: SmoothedForecaster(
         CalibratedForecaster(2500, rng=5), tc.OnlineSmoother(tc.TruncatedLaplace(0.1), horizon=2500, rng=6)
+    ),
+    "combined": lambda: CombinedForecaster(
+        (RunningMean(), CalibratedForecaster(2500, rng=10), NoisyMean(rng=11)), MultiCalibeating(3)
     ),
     "rounded": lambda: SmoothedForecaster(ElementaryPredictor(), tc.OnlineSmoother(tc.RandomRounding(9.5), rng=7)),
 }
@@ -578,6 +582,9 @@ DAMAGED: list[tuple[str, dict[str, object]]] = [
     ("smoothed", {"announced": 0.5}),
     ("smoothed", {"forecaster": RunningMean().to_json().replace("RunningMean", "Predictor")}),
     ("smoothed", {"forecaster": 7}),
+    ("combined", {"announced": 0.5}),
+    ("combined", {"members": [RunningMean().to_json()] * 2 + ["x"]}),
+    ("combined", {"members": [MultiCalibeating(2).to_json()] * 3}),
 ]
 
 
