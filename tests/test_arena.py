@@ -50,7 +50,8 @@ def test_a_game_is_what_it_says(tmp_path: Path) -> None:
     said, y = duel(CalibratedForecaster(80, rng=1), walk(80, 1), 80)
     assert one.scores == tuple(measured(said[:many], y[:many]) for many in (20, 40, 80))
     q = tc.Predictor.from_samples(y, said)
-    assert one.scores[-1] == GameScore(80, {key: getattr(tc, key)(q) for key in table.played()})
+    regret = {"brier_regret": max(0.0, np.mean((said - y) ** 2) - np.mean(y) * (1 - np.mean(y)))}
+    assert one.scores[-1] == GameScore(80, {key: getattr(tc, key)(q) for key in table.played()} | regret)
 
 
 def test_a_finished_game_is_not_played_again(tmp_path: Path) -> None:
