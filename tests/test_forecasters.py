@@ -636,7 +636,7 @@ def test_the_table_of_proofs_is_true() -> None:
     root = Path(__file__).parents[1]
     lines = (root / "docs" / "explanation" / "online.md").read_text().splitlines()
     rows = [line.split("|") for line in lines if line.startswith("| ") and line.count("`") == 4]
-    assert len(rows) == 10
+    assert len(rows) == 11
     tests = "".join(path.read_text() for path in (root / "tests").glob("test_*.py"))
     for _, _, _, code, test, _ in rows:
         assert code.strip(" `") in trustcal.forecasters.__all__
