@@ -61,7 +61,7 @@ class CombinedForecaster(Forecaster):
             raise ValueError(f"{beat!r} needs as many members as scores, not {len(self.members)}.")
         seeds = [one.seed for one in self.members if hasattr(one, "seed")]
         if len(set(map(id, self.members))) < len(self.members) or len(set(seeds)) < len(seeds):
-            raise ValueError("two members are the same or have the same seed: give each an rng of its own.")
+            raise ValueError("members must differ, but two are the same or have the same seed: give each its own rng.")
 
     def __repr__(self) -> str:
         return f"CombinedForecaster({self.members!r}, {self.beat!r})"
