@@ -125,8 +125,12 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match=r"a member must be a forecaster, not 0\.5"):
         CombinedForecaster((RunningMean(), 0.5), MultiCalibeating(2))  # type: ignore[arg-type]
     for too_few in (two, two[:1], (), two[0]):
-        with pytest.raises(ValueError, match=r"MultiCalibeating\(3, .* needs as many members as scores, not [012]"):
+        with pytest.raises(ValueError, match=r"[012] members need a new MultiCalibeating of as many scores, not Multi"):
             CombinedForecaster(too_few, MultiCalibeating(3))  # type: ignore[arg-type]
+    used = MultiCalibeating(2)
+    used.learn_one((0.5, 0.5), 1)
+    with pytest.raises(ValueError, match=r"2 members need a new .* not MultiCalibeating\(2, cells=10, rounds=1\)"):
+        CombinedForecaster(two, used)
     for alike in ((two[0], two[0]), (NoisyMean(rng=1), CalibratedForecaster(10, rng=1))):
         with pytest.raises(ValueError, match=r"members must differ, .* give each its own rng"):
             CombinedForecaster(alike, MultiCalibeating(2))

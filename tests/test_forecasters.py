@@ -584,6 +584,8 @@ DAMAGED: list[tuple[str, dict[str, object]]] = [
     ("smoothed", {"forecaster": 7}),
     ("combined", {"announced": 0.5}),
     ("combined", {"members": [RunningMean().to_json()] * 2 + ["x"]}),
+    ("combined", {"beat": MultiCalibeating(2).to_json()}),
+    ("combined", {"rounds": 3}),
     ("combined", {"members": [MultiCalibeating(2).to_json()] * 3}),
 ]
 

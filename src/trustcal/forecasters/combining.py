@@ -31,7 +31,7 @@ class CombinedForecaster(Forecaster):
     members : sequence of Forecaster
         At least two, each with an rng of its own.
     beat : MultiCalibeating
-        For as many scores as there are members; new.
+        For as many scores as there are members; new, without rounds.
 
     References
     ----------
@@ -57,10 +57,11 @@ class CombinedForecaster(Forecaster):
         refuse_other("beat", beat, MultiCalibeating, "a MultiCalibeating")
         for one in self.members:
             refuse_other("a member", one, Forecaster, "a forecaster")
-        if len(beat.models) != len(self.members):
-            raise ValueError(f"{beat!r} needs as many members as scores, not {len(self.members)}.")
+        many = len(self.members)
+        if len(beat.models) != many or beat.rounds:
+            raise ValueError(f"{many} members need a new MultiCalibeating of as many scores, not {beat!r}.")
         seeds = [one.seed for one in self.members if hasattr(one, "seed")]
-        if len(set(map(id, self.members))) < len(self.members) or len(set(seeds)) < len(seeds):
+        if len(set(map(id, self.members))) < many or len(set(seeds)) < len(seeds):
             raise ValueError("members must differ, but two are the same or have the same seed: give each its own rng.")
 
     def __repr__(self) -> str:
@@ -95,9 +96,12 @@ class CombinedForecaster(Forecaster):
         return said
 
     def _is_sound(self) -> bool:
-        return self._announced is None or all(one._announced is not None for one in self.members)
+        announced = self._announced is None or all(one._announced is not None for one in self.members)
+        return announced and len(self.beat.models) == len(self.members) and self.beat.rounds == self.rounds
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
         members = [revived(text, Forecaster) for text in parameters["members"]]
-        return cls(members, MultiCalibeating.from_json(str(parameters["beat"])))
+        forecaster = cls(members, MultiCalibeating(len(members)))
+        forecaster.beat = MultiCalibeating.from_json(str(parameters["beat"]))
+        return forecaster
