@@ -32,13 +32,10 @@ def arena_page(result: ArenaResult, frame: Box) -> RenderableType:
         table = number_table(frame, f"{rates[0].symbol}, worst adversary", *horizons, "slope (95 %)")
         table.add_column("proved at the last T", justify="right", style="dim")
         table.add_column("against", style="dim")
-        smallest = min((error for rate in rates for error in rate.worst if error > 0), default=1.0)
-        places = 4 if smallest >= 0.0005 else 6
         for rate in rates:
             bound = result.proved(rate)
-            proved = "" if bound is None else f"{bound:.{places}f}"
-            errors = [f"{error:.{places}f}" for error in rate.worst]
-            table.add_row(rate.contestant, *errors, _slope(rate), proved, rate.against[-1])
+            proved = "" if bound is None else _short(bound)
+            table.add_row(rate.contestant, *map(_short, rate.worst), _slope(rate), proved, rate.against[-1])
         parts += [table, Text(_known(result, measure), style="dim"), ""]
         if len(result.plan.horizons) > 1:
             parts += [*_slopes(result, measure, frame), ""]
@@ -132,6 +129,15 @@ def _draw(result: ArenaResult, target: Path | IO[str], kind: str) -> None:
         figure.savefig(target, format=kind, metadata=undated)
 
 
+def _short(error: float) -> str:
+    """Four decimals, or two digits if it is small: seven characters at most, so that 80 columns do.
+
+    >>> _short(0.25), _short(0.0000624)
+    ('0.2500', '6.2e-05')
+    """
+    return f"{error:.4f}" if error == 0 or error >= 0.001 else f"{error:.1e}"
+
+
 def _slope(rate: Rate) -> str:
     if rate.slope != rate.slope:
         return ""
@@ -145,8 +151,8 @@ def _comparison(result: ArenaResult) -> str:
     game, bound, error = result.nearest
     return (
         f"{len(result.compared):,} proved bounds were compared with single games; {result.exceeded or 'none'} "
-        f"exceeded. The nearest: {bound.quantity} ≤ {bound.value:.4f} of {game.contestant} at T = {game.horizon:,}, of "
-        f"which {game.adversary} reached {error / bound.value:.0%}."
+        f"exceeded. The nearest: {bound.quantity} ≤ {_short(bound.value)} of {game.contestant} at T = "
+        f"{game.horizon:,}, of which {game.adversary} reached {error / bound.value:.0%}."
     )
 
 
