@@ -4,8 +4,9 @@
 
 First 10^6 rounds of drifting outcomes, compiled, and 2·10^4 of them one at a time in Python, with the ratio of the two
 and the size of the saved state.  Then slopes over three decades of horizons, with the known rates: against outcomes
-fixed in advance, and against adversaries that see the distribution of the announcement.  Last, multi-calibeating, which
-needs scores from outside and so is not in the arena: its Brier score, and the refinement of the best of three scores.
+fixed in advance, and against adversaries that see the distribution of the announcement.  Last, multi-calibeating: its
+Brier score and the refinement of the best score, for three scores from outside, and for the members of the arena's
+forecaster against each adversary.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from rich.table import Table
 
 from benchmarks.timing import seconds
 from trustcal.cells import announced
-from trustcal.forecasters import Forecaster, MultiCalibeating
-from trustcal.forecasters.adversaries import drift
-from trustcal.forecasters.games import play
+from trustcal.forecasters import CombinedForecaster, Forecaster, MultiCalibeating
+from trustcal.forecasters.adversaries import Adversary, drift, duel
+from trustcal.forecasters.games import Plan, play
 from trustcal.forecasters.presets import preset
 from trustcal.forecasters.rates import result_of
 from trustcal.report.arena import arena_page
@@ -45,17 +46,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most", type=int, default=6, metavar="K", help="horizons up to 10^K (default 6)")
     parser.add_argument("--seeds", type=int, default=2, metavar="N", help="games of each kind (default 2)")
-    parser.add_argument("--calibeating", action="store_true", help="print the table of multi-calibeating only")
+    parser.add_argument("--calibeating", action="store_true", help="print the tables of multi-calibeating only")
     options = parser.parse_args()
     console = Console(width=130)
+    horizons = tuple(10**k for k in range(2, options.most))
     if options.calibeating:
-        console.print(calibeaten(tuple(10**k for k in range(2, options.most))))
+        console.print(calibeaten(horizons), combined(horizons, options.seeds))
         return
     console.print(speeds(10**options.most))
     with TemporaryDirectory() as folder:
         for adversaries, last in ((IN_ADVANCE, options.most), (ADAPTIVE, options.most - 1)):
             print(slopes(adversaries, tuple(10**k for k in range(last - 3, last + 1)), options.seeds, folder))
-    console.print(calibeaten(tuple(10**k for k in range(2, options.most))))
+    console.print(calibeaten(horizons), combined(horizons, options.seeds))
 
 
 def speeds(horizon: int) -> Table:
@@ -90,13 +92,44 @@ def calibeaten(horizons: tuple[int, ...], cells: int = 10) -> Table:
         for row, outcome in zip(scores.T.tolist(), y.tolist(), strict=True):
             errors += (beat.transform_one(row) - outcome) ** 2
             beat.learn_one(row, outcome)
-        best = min(refinement(np.rint(cells * announced(score, cells, "left")).astype(int), y) for score in scores)
+        best = min(refinement(score, y, cells) for score in scores)
         brier, bound = errors / horizon, beat.guarantee(horizon)[0].value
         table.add_row(f"{horizon:,}", *(f"{number:.5f}" for number in (brier, best, brier - best, bound)))
     return table
 
 
-def refinement(bins: np.ndarray, y: np.ndarray) -> float:
+def combined(horizons: tuple[int, ...], seeds: int) -> Table:
+    """How much the Brier score exceeds the refinement of the best member, for each adversary, on average over seeds."""
+    plan = preset("paper", horizons, seeds)
+    names = [f"T = {horizon:,}" for horizon in horizons]
+    table = Table("excess against", *names, "slope", title=f"Multi-calibeating of the arena, {seeds} seeds")
+    rows = {
+        name: [sum(excess(plan, name, horizon, seed) for seed in range(seeds)) / seeds for horizon in horizons]
+        for name in plan.adversaries
+    }
+    rows["worst"] = [max(column) for column in zip(*rows.values(), strict=True)]
+    rows["Theorem O.11"] = [plan.guarantees("multi-calibeating", horizon)[0].value for horizon in horizons]
+    for name, row in rows.items():
+        slope = np.polyfit(np.log(horizons), np.log(row), 1)[0]
+        table.add_row(name, *(f"{number:.6f}" for number in row), f"{slope:.2f}")
+    return table
+
+
+def excess(plan: Plan, name: str, horizon: int, seed: int) -> float:
+    """Of one game; fresh members replay its outcomes."""
+    forecaster, again = (plan.contestants["multi-calibeating"](horizon, seed) for _ in range(2))
+    adversary = plan.adversaries[name](horizon, seed)
+    assert isinstance(forecaster, CombinedForecaster)
+    assert isinstance(again, CombinedForecaster)
+    assert isinstance(adversary, Adversary)
+    said, y = duel(forecaster, adversary, horizon)
+    cells = forecaster.beat.models[0].cells
+    return float(np.mean((said - y) ** 2)) - min(refinement(one.play(y), y, cells) for one in again.members)
+
+
+def refinement(score: np.ndarray, y: np.ndarray, cells: int) -> float:
+    """The Brier score of the bins of a score, each relabelled with its frequency."""
+    bins = np.rint(cells * announced(score, cells, "left")).astype(int)
     many = np.bincount(bins)
     ones = np.bincount(bins, y)
     seen = many > 0

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 import trustcal as tc
 from trustcal.forecasters import (
     CalibratedForecaster,
+    CombinedForecaster,
     DecisionForecaster,
     ElementaryPredictor,
     Forecast,
     Forecaster,
+    MultiCalibeating,
     NoisyMean,
     PerturbedLeader,
     RunningMean,
@@ -129,6 +131,7 @@ def test_sign_preserving_moves_away_from_the_bias() -> None:
         lambda seed: PerturbedLeader(300, rng=seed),
         lambda seed: NoisyMean(rng=seed),
         lambda seed: StepForecaster(300, rng=seed),
+        lambda seed: CombinedForecaster((RunningMean(), CalibratedForecaster(300, rng=seed)), MultiCalibeating(2)),
         lambda seed: SmoothedForecaster(
             CalibratedForecaster(300, rng=seed), tc.OnlineSmoother(tc.TruncatedLaplace(0.1), horizon=300, rng=seed)
         ),

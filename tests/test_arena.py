@@ -19,6 +19,7 @@ import trustcal as tc
 from trustcal.cli import arena, main
 from trustcal.forecasters import CalibratedForecaster, post_processing
 from trustcal.forecasters.adversaries import duel, walk
+from trustcal.forecasters.errors import brier_regret
 from trustcal.forecasters.games import Game, GameScore, Plan, Played, measured, play
 from trustcal.forecasters.presets import PRESETS, preset, proved
 from trustcal.forecasters.rates import contestants, proved_and_played, rate, result_of
@@ -50,7 +51,8 @@ def test_a_game_is_what_it_says(tmp_path: Path) -> None:
     said, y = duel(CalibratedForecaster(80, rng=1), walk(80, 1), 80)
     assert one.scores == tuple(measured(said[:many], y[:many]) for many in (20, 40, 80))
     q = tc.Predictor.from_samples(y, said)
-    assert one.scores[-1] == GameScore(80, {key: getattr(tc, key)(q) for key in table.played()})
+    regret = {"brier_regret": max(0.0, np.mean((said - y) ** 2) - np.mean(y) * (1 - np.mean(y)))}
+    assert one.scores[-1] == GameScore(80, {key: getattr(tc, key)(q) for key in table.played()} | regret)
 
 
 def test_a_finished_game_is_not_played_again(tmp_path: Path) -> None:
@@ -245,6 +247,29 @@ def test_worlds_keep_to_their_budget(world: str, horizon: int) -> None:
 
 def test_untouched_has_no_guarantee() -> None:
     assert proved(preset("post-processing").contestants["nothing"](100, 0), 100) == ()
+
+
+def test_the_brier_regret_is_over_the_best_constant() -> None:
+    assert brier_regret(np.array([1.0, 0.5, 0.0]), np.array([1, 0, 0])) == 0.0  # better than any constant
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        p, y = rng.random(30), rng.integers(0, 2, 30)
+        best = min(np.mean((k / 3000 - y) ** 2) for k in range(3001))  # the base rate is a multiple of 1/30
+        assert brier_regret(p, y) == pytest.approx(max(0.0, np.mean((p - y) ** 2) - best), abs=1e-12)
+
+
+def test_multi_calibeating_plays_within_its_bound(tmp_path: Path) -> None:
+    whole = preset("paper", (50, 100, 800), 2)
+    plan = part(whole, ("multi-calibeating", "noisy mean", "elementary"), tuple(whole.adversaries))
+    played = play(plan, tmp_path, workers=1)
+    regrets = [one for one in proved_and_played(plan, played) if one[1].quantity == "Brier regret"]
+    assert {game.contestant for game, _, _ in regrets} == {"multi-calibeating", "noisy mean"}
+    assert len(regrets) == 2 * 8 * 2 * 3
+    assert all(error <= bound.value for _, bound, error in regrets)
+    combined = rate(played, "multi-calibeating", "brier_regret")
+    assert combined.symbol == "Brier regret"
+    assert combined.slope < -0.6
+    assert combined.worst[-1] < rate(played, "elementary", "brier_regret").worst[-1]
 
 
 # Table and picture

@@ -254,6 +254,9 @@ def _with_state() -> list[Any]:
         rooms.HedgingForecaster(100),
         rooms.NoisyMean(rng=1),
         rooms.StepForecaster(100, rng=1),
+        rooms.CombinedForecaster(
+            (rooms.RunningMean(), rooms.CalibratedForecaster(100, rng=1)), rooms.MultiCalibeating(2)
+        ),
         rooms.RunningMean(),
     ]
     for forecaster in played:

@@ -20,6 +20,7 @@ from tests.strategies import costly
 from tests.tampering import resealed
 from trustcal.forecasters import (
     CalibratedForecaster,
+    CombinedForecaster,
     DecisionForecaster,
     ElementaryPredictor,
     Forecaster,
@@ -47,6 +48,9 @@ MAKERS: dict[str, Callable[[], Forecaster]] = {
     "mean": RunningMean,
     "smoothed": lambda: SmoothedForecaster(
         CalibratedForecaster(2500, rng=5), tc.OnlineSmoother(tc.TruncatedLaplace(0.1), horizon=2500, rng=6)
+    ),
+    "combined": lambda: CombinedForecaster(
+        (RunningMean(), CalibratedForecaster(2500, rng=10), NoisyMean(rng=11)), MultiCalibeating(3)
     ),
     "rounded": lambda: SmoothedForecaster(ElementaryPredictor(), tc.OnlineSmoother(tc.RandomRounding(9.5), rng=7)),
 }
@@ -578,6 +582,11 @@ DAMAGED: list[tuple[str, dict[str, object]]] = [
     ("smoothed", {"announced": 0.5}),
     ("smoothed", {"forecaster": RunningMean().to_json().replace("RunningMean", "Predictor")}),
     ("smoothed", {"forecaster": 7}),
+    ("combined", {"announced": 0.5}),
+    ("combined", {"members": [RunningMean().to_json()] * 2 + ["x"]}),
+    ("combined", {"beat": MultiCalibeating(2).to_json()}),
+    ("combined", {"rounds": 3}),
+    ("combined", {"members": [MultiCalibeating(2).to_json()] * 3}),
 ]
 
 
@@ -629,7 +638,7 @@ def test_the_table_of_proofs_is_true() -> None:
     root = Path(__file__).parents[1]
     lines = (root / "docs" / "explanation" / "online.md").read_text().splitlines()
     rows = [line.split("|") for line in lines if line.startswith("| ") and line.count("`") == 4]
-    assert len(rows) == 10
+    assert len(rows) == 11
     tests = "".join(path.read_text() for path in (root / "tests").glob("test_*.py"))
     for _, _, _, code, test, _ in rows:
         assert code.strip(" `") in trustcal.forecasters.__all__

@@ -21,6 +21,18 @@ def announced(p: FloatArray, cells: int, end: End) -> FloatArray:
     return _announcement(index, cells, end)
 
 
+def cell_of(p: float, cells: int) -> int:
+    """The cell of one value, without arrays.  O(1).
+
+    >>> cell_of(0.29, 100), cell_of(1.0, 100)
+    (29, 99)
+    """
+    index = min(int(p * cells), cells - 1)
+    if index + 1 < cells and p >= (index + 1) / cells:  # cells · p was rounded: 0.29 · 100 < 29
+        return index + 1
+    return index - (p < index / cells)
+
+
 def announcements(cells: int, end: End) -> FloatArray:
     """What is announced for each cell, in order."""
     return _announcement(np.arange(cells, dtype=np.float64), cells, end)

@@ -7,6 +7,7 @@
     NoisyMean              the same with half the constant for every T; smooth scores log T/T
     StepForecaster         step calibration, hence monotone CDL, √(log T/T)
     HedgingForecaster      smCal T^(−1/3), deterministic              (Foster and Hart)
+    CombinedForecaster     any of them by multi-calibeating: Brier score log T/T above the best, relabelled
     SmoothedForecaster     any of them followed by an OnlineSmoother: the paper's pipeline
     RunningMean            the baseline
 
@@ -16,6 +17,7 @@ MultiCalibeating combines several scores.
 """
 
 from trustcal.forecasters.buckets import CalibratedForecaster, DecisionForecaster
+from trustcal.forecasters.combining import CombinedForecaster
 from trustcal.forecasters.elementary import ElementaryPredictor
 from trustcal.forecasters.forecaster import Forecast, Forecaster
 from trustcal.forecasters.frequencies import PerturbedLeader, RunningMean
@@ -32,6 +34,7 @@ __all__ = [
     "ArenaResult",
     "Calibeating",
     "CalibratedForecaster",
+    "CombinedForecaster",
     "DecisionForecaster",
     "ElementaryPredictor",
     "Forecast",

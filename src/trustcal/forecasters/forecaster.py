@@ -94,9 +94,9 @@ class Forecaster(ABC):
         """The state; the forecaster that `from_json` makes of it continues bit for bit."""
         names = signature(type(self)).parameters
         arguments = {name: getattr(self, "seed" if name == "rng" else name) for name in names}
-        inner = {name: value.to_json() for name, value in arguments.items() if hasattr(value, "to_json")}
+        inner = {name: _plain(value) for name, value in arguments.items()}
         state = {name: getattr(self, name) for name in self._STATE}
-        fields = {**arguments, **inner, **state, "rounds": self.rounds, "announced": self._announced}
+        fields = {**inner, **state, "rounds": self.rounds, "announced": self._announced}
         return saved(type(self).__name__, _STATE_VERSION, fields)
 
     @final
@@ -173,6 +173,13 @@ def revived(text: object, kind: type[Any]) -> Any:
     if not fits:
         raise ValueError(f"the state is of a {kind.__name__} that this version of trustcal does not have: {name}.")
     return found.from_json(str(text))
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as it is saved: a number or a word, the state of a forecaster, or those of several."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value.to_json() if hasattr(value, "to_json") else value
 
 
 def _like(fresh: Any, value: Any, name: str) -> Any:

@@ -22,13 +22,11 @@ from numpy.typing import NDArray
 from trustcal.checking import checked_count, checked_number
 from trustcal.checking.files import text_of
 from trustcal.forecasters.adversaries import Adversary, duel
+from trustcal.forecasters.errors import errors_of, symbols
 from trustcal.forecasters.forecaster import FloatArray, Forecaster
 from trustcal.forecasters.known_rates import KnownRate
 from trustcal.guarantees import Bound
-from trustcal.measures.table import played as played_measures
-from trustcal.measures.table import values_of
 from trustcal.paper import Sequence
-from trustcal.predictor import Predictor
 from trustcal.states import damage_refused, loaded, saved
 from trustcal.writing import atomically
 
@@ -37,7 +35,7 @@ Progress = Callable[[int, int], None]
 
 LONGEST = 10**8
 """Rounds of the longest game: all of them are kept in memory."""
-_GAME_VERSION = 3
+_GAME_VERSION = 4
 
 
 class PostProcessor(Protocol):
@@ -77,7 +75,7 @@ class GameScore:
 
     rounds: int
     errors: dict[str, float]
-    """By their keys in the table of measures."""
+    """By their keys, those of `forecasters.errors`."""
 
 
 @final
@@ -168,8 +166,7 @@ def measured(predictions: FloatArray, outcomes: NDArray[np.integer[Any]]) -> Gam
     >>> measured(np.array([0.5, 0.5]), np.array([0, 1])).errors["ece"]
     0.0
     """
-    q = Predictor.from_samples(outcomes, predictions)
-    return GameScore(len(outcomes), values_of(played_measures(), q, q))
+    return GameScore(len(outcomes), errors_of(predictions, outcomes))
 
 
 def _scores(
@@ -210,7 +207,7 @@ def _read(folder: Path, game: Game) -> Played:
 
 
 def _score(rounds: int, **errors: float) -> GameScore:
-    found = {key: checked_number(key, errors[key], 0, inf, "[)") for key in played_measures()}
+    found = {key: checked_number(key, errors[key], 0, inf, "[)") for key in symbols()}
     return GameScore(checked_count("rounds", rounds), found)
 
 

@@ -17,7 +17,7 @@ class KnownRate:
     """
 
     measure: str
-    """Its key in the table of measures."""
+    """Its key among the errors of a game."""
     exponent: float
     side: Literal["≤", "≥"]
     source: str
@@ -42,6 +42,8 @@ FORECASTING = (
     KnownRate("ucal", -1 / 2, "≤", "at most CDL, up to log T: Hu and Wu 2024, Theorem O.3"),
     KnownRate("stepcal", -1 / 2, "≤", "up to √log T: Qiao and Zhao 2025, Theorem O.9"),
     KnownRate("ucal", -1 / 2, "≥", "a fair coin, Theorem O.7", 1 / sqrt(2 * pi)),
+    KnownRate("brier_regret", -1, "≤", "up to log T: Theorems O.8 and O.11"),
+    KnownRate("brier_regret", -1, "≥", "a fair coin, Theorem O.11", 1 / 4),
 )
 """Forecasters that see past outcomes."""
 

@@ -8,7 +8,7 @@ from typing import Self, final
 
 import numpy as np
 
-from trustcal.cells import announced
+from trustcal.cells import cell_of
 from trustcal.checking import checked_cells, checked_count, checked_outcome, checked_prediction
 from trustcal.forecasters.forecaster import revived
 from trustcal.guarantees import Bound
@@ -202,8 +202,7 @@ class Calibeating(Recalibrator):
         return beat
 
     def _cell(self, q: float) -> int:
-        x = checked_prediction(q) if self.model is None else self.model.transform_one(q)
-        return round(float(announced(np.array([x]), self.cells, "left")[0]) * self.cells)
+        return cell_of(checked_prediction(q) if self.model is None else self.model.transform_one(q), self.cells)
 
 
 _LARGEST = 1e6

@@ -15,12 +15,14 @@ from numpy.typing import ArrayLike
 from trustcal.checking import checked_outcomes
 from trustcal.forecasters import adversaries, post_processing
 from trustcal.forecasters.buckets import CalibratedForecaster, DecisionForecaster
+from trustcal.forecasters.combining import CombinedForecaster
 from trustcal.forecasters.elementary import ElementaryPredictor
 from trustcal.forecasters.forecaster import FloatArray, Forecaster
 from trustcal.forecasters.frequencies import PerturbedLeader, RunningMean
 from trustcal.forecasters.games import Contestant, Opponent, Plan, PostProcessor, Progress, play
 from trustcal.forecasters.hedging import HedgingForecaster
 from trustcal.forecasters.known_rates import FORECASTING, POST_PROCESSING
+from trustcal.forecasters.multi_calibeating import MultiCalibeating
 from trustcal.forecasters.noisy_mean import NoisyMean
 from trustcal.forecasters.pipeline import SmoothedForecaster
 from trustcal.forecasters.rates import ArenaResult, result_of
@@ -30,7 +32,7 @@ from trustcal.noise import Noise, RandomRounding, TruncatedGaussian, TruncatedLa
 from trustcal.smoothing.online import OnlineSmoother
 
 PRESETS = ("paper", "post-processing")
-_MEASURES = {"paper": ("ece", "cdl", "dtc", "stepcal", "ucal"), "post-processing": ("ece", "cdl")}
+_MEASURES = {"paper": ("ece", "cdl", "dtc", "stepcal", "ucal", "brier_regret"), "post-processing": ("ece", "cdl")}
 
 
 def arena(
@@ -96,7 +98,7 @@ def preset(
 
     >>> plan = preset("paper", horizons=(100, 1000), seeds=2)
     >>> len(list(plan.games()))
-    352
+    384
     """
     many, often = horizons or (100, 1_000, 10_000, 100_000), 3 if seeds is None else seeds
     if name == "paper":
@@ -153,6 +155,12 @@ def _rounded_pipeline(horizon: int, seed: int) -> Forecaster:
     return SmoothedForecaster(ElementaryPredictor(horizon), OnlineSmoother(noise, rng=seed))
 
 
+def _multi_calibeating(horizon: int, seed: int) -> Forecaster:
+    """A member that learns the base rate, one that is calibrated, and one that follows the outcomes."""
+    members = RunningMean(), CalibratedForecaster(horizon, rng=seed), ElementaryPredictor(horizon)
+    return CombinedForecaster(members, MultiCalibeating(len(members)))
+
+
 _FORECASTERS: dict[str, Contestant] = {
     "elementary": partial(_made, ElementaryPredictor),
     "elementary + Laplace (paper)": _paper_pipeline,
@@ -164,6 +172,7 @@ _FORECASTERS: dict[str, Contestant] = {
     "leader": partial(_made, PerturbedLeader),
     "noisy mean": partial(_made, NoisyMean),
     "hedging": partial(_made, HedgingForecaster),
+    "multi-calibeating": _multi_calibeating,
     "running mean": partial(_made, RunningMean),
 }
 _ADVERSARIES: dict[str, Opponent] = {

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trustcal.checking import checked_choice, generator
+from trustcal.forecasters.errors import symbols
 from trustcal.forecasters.games import Game, Plan, Played
 from trustcal.guarantees import Bound
-from trustcal.measures import table as measures
 
 _RESAMPLES = 999
 
@@ -37,6 +37,11 @@ class Rate:
     """97.5 % quantile."""
     slopes: dict[str, float]
     """The slope against each adversary alone."""
+
+    @property
+    def symbol(self) -> str:
+        """The abbreviation of the measure."""
+        return symbols()[self.measure]
 
 
 @final
@@ -67,8 +72,8 @@ class ArenaResult:
     def proved(self, rate: Rate) -> float | None:
         """The smallest non-vacuous proved bound on a rate's error at its last horizon; None if there is none."""
         bounds = self.plan.guarantees(rate.contestant, rate.horizons[-1])
-        symbol = measures.MEASURES[rate.measure].symbol
-        return min((bound.value for bound in bounds if bound.quantity == symbol and not bound.vacuous), default=None)
+        own = (bound.value for bound in bounds if bound.quantity == rate.symbol and not bound.vacuous)
+        return min(own, default=None)
 
 
 def result_of(plan: Plan, played: Sequence[Played], keys: Sequence[str]) -> ArenaResult:
@@ -83,7 +88,7 @@ def rate(played: Sequence[Played], contestant: str, measure: str, rng: np.random
     The interval resamples seeds, within every horizon and adversary, and takes the worst adversary of each resample.
     It ignores curvature: over a few decades a slope is not yet an exponent.  O(resamples · games).
     """
-    checked_choice("measure", measure, measures.played())
+    checked_choice("measure", measure, tuple(symbols()))
     own = {one.game: one.scores[-1].errors[measure] for one in played if one.game.contestant == contestant}
     if not own:
         raise ValueError(f"no contestant {contestant!r} played. Choose among {', '.join(contestants(played))}.")
@@ -118,7 +123,7 @@ def rate(played: Sequence[Played], contestant: str, measure: str, rng: np.random
 
 def proved_and_played(plan: Plan, played: Sequence[Played]) -> Iterator[tuple[Game, Bound, float]]:
     """Every game with each non-vacuous bound of its contestant, and the error at its end."""
-    names = {measures.MEASURES[key].symbol: key for key in measures.played()}
+    names = {symbol: key for key, symbol in symbols().items()}
     whole = {(one.game.contestant, one.game.horizon) for one in played}
     bounds = {key: [bound for bound in plan.guarantees(*key) if not bound.vacuous] for key in whole}
     for one in played:

@@ -10,7 +10,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trustcal.measures.table import MEASURES
 from trustcal.report.page.policy import PLACE, sealed
 from trustcal.report.page.svg import DRAWING
 from trustcal.report.terminal.console import number_table, plain_text
@@ -30,14 +29,13 @@ def arena_page(result: ArenaResult, frame: Box) -> RenderableType:
     parts: list[RenderableType] = []
     for measure, rates in result.rates.items():
         horizons = [f"T = {horizon:,}" for horizon in sorted(result.plan.horizons)]
-        table = number_table(frame, f"{MEASURES[measure].symbol}, worst adversary", *horizons, "slope (95 %)")
+        table = number_table(frame, f"{rates[0].symbol}, worst adversary", *horizons, "slope (95 %)")
         table.add_column("proved at the last T", justify="right", style="dim")
         table.add_column("against", style="dim")
         for rate in rates:
             bound = result.proved(rate)
-            proved = "" if bound is None else f"{bound:.4f}"
-            errors = [f"{error:.4f}" for error in rate.worst]
-            table.add_row(rate.contestant, *errors, _slope(rate), proved, rate.against[-1])
+            proved = "" if bound is None else _short(bound)
+            table.add_row(rate.contestant, *map(_short, rate.worst), _slope(rate), proved, rate.against[-1])
         parts += [table, Text(_known(result, measure), style="dim"), ""]
         if len(result.plan.horizons) > 1:
             parts += [*_slopes(result, measure, frame), ""]
@@ -49,7 +47,7 @@ def _slopes(result: ArenaResult, measure: str, frame: Box) -> list[Table]:
     tables, everyone = [], list(result.plan.adversaries)
     for first in range(0, len(everyone), 5):
         adversaries = everyone[first : first + 5]
-        table = number_table(frame, f"{MEASURES[measure].symbol}, slope against", *adversaries)
+        table = number_table(frame, f"{result.rates[measure][0].symbol}, slope against", *adversaries)
         for rate in result.rates[measure]:
             slopes = [rate.slopes[adversary] for adversary in adversaries]
             table.add_row(rate.contestant, *("–" if slope != slope else f"{slope:.2f}" for slope in slopes))
@@ -91,7 +89,7 @@ def plot_rates(result: ArenaResult, measure: str, ax: Axes | None = None) -> Axe
             text = f"T^{line.exponent:.3g} {line.side}"
             end = (ends[1], line.constant * ends[1] ** line.exponent)
             ax.annotate(text, end, (4, 0), textcoords="offset points", fontsize="x-small", color="0.4", va="center")
-    ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel=f"{MEASURES[measure].symbol}, worst adversary")
+    ax.set(xscale="log", yscale="log", xlabel="rounds T", ylabel=f"{rates[0].symbol}, worst adversary")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.08, 1), frameon=False)
     return ax
@@ -131,6 +129,15 @@ def _draw(result: ArenaResult, target: Path | IO[str], kind: str) -> None:
         figure.savefig(target, format=kind, metadata=undated)
 
 
+def _short(error: float) -> str:
+    """Four decimals, or two digits if it is small: seven characters at most, so that 80 columns do.
+
+    >>> _short(0.25), _short(0.0000624)
+    ('0.2500', '6.2e-05')
+    """
+    return f"{error:.4f}" if error == 0 or error >= 0.001 else f"{error:.1e}"
+
+
 def _slope(rate: Rate) -> str:
     if rate.slope != rate.slope:
         return ""
@@ -144,11 +151,11 @@ def _comparison(result: ArenaResult) -> str:
     game, bound, error = result.nearest
     return (
         f"{len(result.compared):,} proved bounds were compared with single games; {result.exceeded or 'none'} "
-        f"exceeded. The nearest: {bound.quantity} ≤ {bound.value:.4f} of {game.contestant} at T = {game.horizon:,}, of "
-        f"which {game.adversary} reached {error / bound.value:.0%}."
+        f"exceeded. The nearest: {bound.quantity} ≤ {_short(bound.value)} of {game.contestant} at T = "
+        f"{game.horizon:,}, of which {game.adversary} reached {error / bound.value:.0%}."
     )
 
 
 def _known(result: ArenaResult, measure: str) -> str:
     lines = [str(line) for line in result.plan.known if line.measure == measure]
-    return f"Known rates of {MEASURES[measure].symbol}: {'; '.join(lines) or 'none'}."
+    return f"Known rates of {result.rates[measure][0].symbol}: {'; '.join(lines) or 'none'}."

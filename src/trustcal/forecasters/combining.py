@@ -1,0 +1,107 @@
+"""Forecasters combined: as good as the best of them, each relabelled in hindsight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from math import prod
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+
+from trustcal.checking import refuse_other, several
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, revived
+from trustcal.forecasters.multi_calibeating import MultiCalibeating
+from trustcal.guarantees import Bound
+
+
+@final
+class CombinedForecaster(Forecaster):
+    """Forecasters of the same outcomes, combined by multi-calibeating (Theorem O.11).
+
+        every round each member announces;  announce what `MultiCalibeating` makes of the K announcements;  all learn y
+
+    The Brier score exceeds the refinement of the best member, chosen in hindsight, by at most N·(1 + ln(T/N))/T +
+    ln K/(2T), N the number of bins: no relabelling of the bins of any member's announcements would have done much
+    better, and so no constant.  This holds for every string of outcomes and all coins.  ECE and CDL are not bounded.
+    O(K) per round, and what the members need.
+
+    Parameters
+    ----------
+    members : sequence of Forecaster
+        At least two, each with an rng of its own.
+    beat : MultiCalibeating
+        For as many scores as there are members; new, without rounds.
+
+    References
+    ----------
+    Foster and Hart, *"Calibeating": beating forecasters at their own game* (2023); Chen, Huang, Jordan and Luo,
+    *Calibeating made simple* (2026).
+
+    Examples
+    --------
+    >>> from trustcal.forecasters import CalibratedForecaster, RunningMean
+    >>> members = RunningMean(), CalibratedForecaster(10**6, rng=1)
+    >>> forecaster = CombinedForecaster(members, MultiCalibeating(2))
+    >>> forecaster.play([1, 1, 1]).round(3)
+    array([0.55 , 0.852, 0.92 ])
+    >>> print(forecaster.guarantee(10**6)[0])
+    Brier regret ≤ 0.000125476 (Theorem O.11)
+    """
+
+    _STATE: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, members: Sequence[Forecaster], beat: MultiCalibeating) -> None:
+        self.members: tuple[Forecaster, ...] = tuple(several(members))
+        self.beat = beat
+        refuse_other("beat", beat, MultiCalibeating, "a MultiCalibeating")
+        for one in self.members:
+            refuse_other("a member", one, Forecaster, "a forecaster")
+        many = len(self.members)
+        if len(beat.models) != many or beat.rounds:
+            raise ValueError(f"{many} members need a new MultiCalibeating of as many scores, not {beat!r}.")
+        seeds = [one.seed for one in self.members if hasattr(one, "seed")]
+        if len(set(map(id, self.members))) < many or len(set(seeds)) < len(seeds):
+            raise ValueError("members must differ, but two are the same or have the same seed: give each its own rng.")
+
+    def __repr__(self) -> str:
+        return f"CombinedForecaster({self.members!r}, {self.beat!r})"
+
+    def forecast(self) -> Forecast:
+        """The exact distribution, if those of the members are: one value for each combination of their values."""
+        values, weights = [], []
+        for drawn in product(*(zip(*one.forecast(), strict=True) for one in self.members)):
+            values.append(self.beat.transform_one([value for value, _ in drawn]))
+            weights.append(prod(weight for _, weight in drawn))
+        return Forecast(tuple(values), tuple(weights))
+
+    def guarantee(self, horizon: int) -> tuple[Bound, ...]:
+        """The excess of the Brier score over the refinement of the best member, hence over the best constant."""
+        (beaten,) = self.beat.guarantee(horizon)
+        return (Bound("Brier regret", beaten.value, "Theorem O.11", True),)
+
+    def _announce(self) -> float:
+        return self.beat.transform_one([one.predict_one() for one in self.members])
+
+    def _update(self, y: int) -> None:
+        self.beat.learn_one([one.predict_one() for one in self.members], y)
+        for one in self.members:
+            one.learn_one(y)
+
+    def _play(self, y: IntArray) -> FloatArray:
+        scores, said = np.stack([one.play(y) for one in self.members]), np.empty(len(y))
+        for t, (row, outcome) in enumerate(zip(scores.T.tolist(), y.tolist(), strict=True)):
+            said[t] = self.beat.transform_one(row)
+            self.beat.learn_one(row, outcome)
+        return said
+
+    def _is_sound(self) -> bool:
+        announced = self._announced is None or all(one._announced is not None for one in self.members)
+        return announced and len(self.beat.models) == len(self.members) and self.beat.rounds == self.rounds
+
+    @classmethod
+    def _with(cls, parameters: Mapping[str, Any]) -> Self:
+        members = [revived(text, Forecaster) for text in parameters["members"]]
+        forecaster = cls(members, MultiCalibeating(len(members)))
+        forecaster.beat = MultiCalibeating.from_json(str(parameters["beat"]))
+        return forecaster

@@ -1,0 +1,143 @@
+"""Forecasters combined by multi-calibeating: rounds by hand, Theorem O.11, and the definition computed slowly."""
+
+from __future__ import annotations
+
+from math import exp, log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import trustcal as tc
+from trustcal.cells import announced, cell_of
+from trustcal.forecasters import (
+    CalibratedForecaster,
+    CombinedForecaster,
+    ElementaryPredictor,
+    Forecaster,
+    HedgingForecaster,
+    MultiCalibeating,
+    NoisyMean,
+    RunningMean,
+)
+from trustcal.forecasters.adversaries import Adversary, Greedy, Opposing, SignPreserving, duel
+
+
+def members(seed: int) -> tuple[Forecaster, ...]:
+    return RunningMean(), CalibratedForecaster(200, rng=seed), ElementaryPredictor(200)
+
+
+def bins(said: np.ndarray, cells: int) -> np.ndarray:
+    """The bin of each announcement, by the edges."""
+    return np.clip(np.searchsorted(np.arange(1, cells) / cells, said, side="right"), 0, cells - 1)
+
+
+def refinement(said: np.ndarray, y: np.ndarray, cells: int) -> float:
+    """The Brier score of the bins, each relabelled with its frequency."""
+    bin_of = bins(said, cells)
+    return float(sum(y[bin_of == b].var() * np.mean(bin_of == b) for b in np.unique(bin_of)))
+
+
+def slowly(scores: np.ndarray, y: np.ndarray, cells: int) -> np.ndarray:
+    """The combination of these rows of scores, every round from the whole past."""
+    said = []
+    relabelled = np.empty(scores.shape)
+    for t in range(len(y)):
+        for k, row in enumerate(scores):
+            bin_of = bins(row, cells)
+            alike = y[:t][bin_of[:t] == bin_of[t]]
+            relabelled[k, t] = alike.mean() if len(alike) else (bin_of[t] + 0.5) / cells
+        loss = ((relabelled[:, :t] - y[:t]) ** 2).sum(axis=1)
+        weight = np.exp(-2 * loss) / np.exp(-2 * loss).sum()
+        g = [-0.5 * log(weight @ np.exp(-2 * (relabelled[:, t] - outcome) ** 2)) for outcome in (0, 1)]
+        said.append((1 + g[0] - g[1]) / 2)
+    return np.array(said)
+
+
+def test_two_rounds_by_hand() -> None:
+    forecaster = CombinedForecaster((RunningMean(), ElementaryPredictor(6)), MultiCalibeating(2, cells=2))
+    assert forecaster.predict_one() == 0.5  # 1/2 and 1/4 are in new bins with the middles 3/4 and 1/4
+    forecaster.learn_one(1)
+    # now 3/4 and 3/4: the bin of the first has seen a one, that of the second is new; losses 1/16 and 9/16
+    one, zero = 1 + exp(-1 - 1 / 8), exp(-2) + exp(-1 - 9 / 8)
+    assert forecaster.predict_one() == pytest.approx(0.5 + log(one / zero) / 4)
+
+
+def test_the_law_is_that_of_the_members() -> None:
+    forecaster = CombinedForecaster(members(3), MultiCalibeating(3))
+    forecaster.play([1, 1, 1, 0])
+    copy = MultiCalibeating.from_json(forecaster.beat.to_json())
+    mean, foster, elementary = (one.forecast() for one in forecaster.members)
+    assert foster.weights == pytest.approx((0.8, 0.2))
+    expected = [copy.transform_one((mean.values[0], value, elementary.values[0])) for value in foster.values]
+    assert forecaster.forecast() == (tuple(expected), foster.weights)
+    assert forecaster.predict_one() in expected
+
+
+@pytest.mark.parametrize("cells", [1, 3, 10])
+def test_the_announcements_are_those_of_the_definition(cells: int) -> None:
+    y = (np.random.default_rng(cells).random(200) < 0.5 + 0.4 * np.sin(np.arange(200) / 20)).astype(int)
+    forecaster = CombinedForecaster(members(5), MultiCalibeating(3, cells=cells))
+    scores = np.stack([one.play(y) for one in members(5)])
+    assert forecaster.play(y) == pytest.approx(slowly(scores, y, cells), abs=1e-12)
+
+
+@given(st.lists(st.integers(0, 1), min_size=1, max_size=60), st.integers(1, 12), st.integers(0, 5))
+def test_theorem_o11_for_strings_of_outcomes(outcomes: list[int], cells: int, seed: int) -> None:
+    y = np.array(outcomes)
+    forecaster = CombinedForecaster(members(seed), MultiCalibeating(3, cells=cells))
+    brier = np.mean((forecaster.play(y) - y) ** 2)
+    (bound,) = forecaster.guarantee(len(y))
+    used = min(cells, len(y))
+    assert bound.value == pytest.approx((used * (1 + log(len(y) / used)) + log(3) / 2) / len(y))
+    best = min(refinement(one.play(y), y, cells) for one in members(seed))
+    assert best <= y.var() + 1e-12
+    assert brier <= best + bound.value + 1e-9
+
+
+@pytest.mark.parametrize("adversary", [Opposing(), Greedy(), SignPreserving(200, rng=1)])
+def test_theorem_o11_against_an_adversary(adversary: Adversary) -> None:
+    forecaster = CombinedForecaster(members(7), MultiCalibeating(3))
+    said, y = duel(forecaster, adversary, 200)
+    best = min(refinement(one.play(y), y, 10) for one in members(7))  # the members play as if they were alone
+    assert np.mean((said - y) ** 2) <= best + forecaster.guarantee(200)[0].value
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_theorem_o11_a_fair_coin(said: list[float]) -> None:
+    """The mean over all strings of outcomes: 1/(4T), and the squared distance of the announcements from 1/2."""
+    rounds = len(said)
+    strings = (np.arange(2**rounds)[:, None] >> np.arange(rounds)) & 1
+    regret = ((np.array(said) - strings) ** 2).mean(axis=1) - strings.var(axis=1)
+    assert regret.mean() == pytest.approx(1 / (4 * rounds) + np.mean((np.array(said) - 0.5) ** 2))
+
+
+@given(st.one_of(st.floats(0, 1), st.integers(0, 120).map(lambda i: i / 120)), st.integers(1, 120))
+def test_the_cell_of_one_value(p: float, cells: int) -> None:
+    assert cell_of(p, cells) == round(float(announced(np.array([p]), cells, "left")[0]) * cells)
+
+
+def test_refusals() -> None:
+    two = RunningMean(), HedgingForecaster(10)
+    with pytest.raises(ValueError, match="beat must be a MultiCalibeating, not 2"):
+        CombinedForecaster(two, 2)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"a member must be a forecaster, not 0\.5"):
+        CombinedForecaster((RunningMean(), 0.5), MultiCalibeating(2))  # type: ignore[arg-type]
+    for too_few in (two, two[:1], (), two[0]):
+        with pytest.raises(ValueError, match=r"[012] members need a new MultiCalibeating of as many scores, not Multi"):
+            CombinedForecaster(too_few, MultiCalibeating(3))  # type: ignore[arg-type]
+    used = MultiCalibeating(2)
+    used.learn_one((0.5, 0.5), 1)
+    with pytest.raises(ValueError, match=r"2 members need a new .* not MultiCalibeating\(2, cells=10, rounds=1\)"):
+        CombinedForecaster(two, used)
+    for alike in ((two[0], two[0]), (NoisyMean(rng=1), CalibratedForecaster(10, rng=1))):
+        with pytest.raises(ValueError, match=r"members must differ, .* give each its own rng"):
+            CombinedForecaster(alike, MultiCalibeating(2))
+
+
+def test_it_combines_what_only_one_member_knows() -> None:
+    """The elementary predictor follows a drift, the mean does not: the combination is far below the base rate."""
+    y = (np.random.default_rng(1).random(4000) < 0.5 + 0.4 * np.sin(6 * np.pi * np.arange(4000) / 4000)).astype(int)
+    forecaster = CombinedForecaster((RunningMean(), ElementaryPredictor(4000)), MultiCalibeating(2))
+    assert tc.brier(y, forecaster.play(y)) < 0.2 < y.var()
