@@ -85,7 +85,7 @@ fuzz: .venv/installed-dev
 
 # Where the statements of the paper and of theory.md, and the exact measures, are held against definitions and oracles.
 NIGHTLY := theorems relations guarantees corrections minimax_cdl tightness online_exact worst envelope decisions \
-	bin_free decision_bounds atb_floor measures_decision smoothing smoothed noise forecasters per_prediction
+	bin_free decision_bounds atb_floor measures_decision smoothing smoothed noise forecasters combining per_prediction
 nightly: export KILLS := 30
 nightly: test-slow
 	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly --override-ini=faulthandler_timeout=7200 $(NIGHTLY:%=tests/test_%.py)
