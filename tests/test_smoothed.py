@@ -21,7 +21,7 @@ from tests.oracles import rounding
 from tests.reference import REFERENCE, law
 from tests.strategies import calibrated_predictors, costly, predictors
 from trustcal import DecisionProblem, cdl_witness, dtc, smcal, smece, ucal
-from trustcal.kernels.decay import absolute_area
+from trustcal.kernels.decay import absolute_area, absolute_area_beside_levels
 from trustcal.measures.decision import cdl, ece
 from trustcal.noise import (
     NOISES,
@@ -182,6 +182,16 @@ def test_compiled_and_plain_agree() -> None:
     density: Any = smoothed._density
     arguments = density.edges, density.scale, density.left, density.right
     assert absolute_area.compiled(*arguments) == pytest.approx(absolute_area.function(*arguments), abs=1e-14)
+    density = SmoothedPredictor(
+        Predictor(p, np.full(300, 1 / 300), rng.random(300) / 300), ClampedPlateau(0.01)
+    )._density
+    apart = np.zeros(len(density.edges) - 1, dtype=bool)
+    both = [
+        area(density.edges, density.scale, density.level, density.left, density.right, apart)
+        for area in (absolute_area_beside_levels.compiled, absolute_area_beside_levels.function)
+    ]
+    assert both[0] == pytest.approx(both[1], abs=1e-14)
+    assert density.absolute_bias() == pytest.approx(both[0], abs=1e-14)
 
 
 def test_many_rows_against_a_grid() -> None:
@@ -365,6 +375,37 @@ def neighbours(draw: st.DrawFn) -> tuple[Predictor, float]:
     positive = np.array([draw(st.integers(0, 4)) for _ in p]) / 4
     scale = 10.0 ** draw(st.floats(-100, 1)) if draw(st.booleans()) else 10.0 ** draw(st.floats(-20, -13))
     return Predictor(p, mass / mass.sum(), mass / mass.sum() * positive), max(scale, 1e-100)
+
+
+@given(neighbours(), st.sampled_from([UniformNoise, ClampedLaplace, ClampedPlateau]))
+def test_no_mass_is_lost_between_neighbouring_floats(case: tuple[Predictor, float], kind: type[UniformNoise]) -> None:
+    q, scale = case
+    density = kind(scale).density_after(q.p, np.stack([q.mass, q.positive]))
+    assert density.mass.sum(axis=1) + density.atoms.sum(axis=0) == pytest.approx([1.0, q.positive.sum()], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [UniformNoise, ClampedLaplace, ClampedGaussian, ClampedPlateau])
+@pytest.mark.parametrize("exponent", range(-100, -2, 7))
+def test_values_many_scales_apart(kind: type[UniformNoise], exponent: int) -> None:
+    """Ones at 0.3, zeros at 0.7: whoever acts from 1/2 on loses everything, and narrow noise changes nothing there."""
+    after = smooth(Predictor([0.3, 0.7], [0.5, 0.5], [0.5, 0.0]), kind(10.0**exponent))
+    assert isinstance(after, SmoothedPredictor)
+    assert float(after.profile(0.5)) == pytest.approx(0.5, abs=1e-13)
+    assert cdl(after) == pytest.approx(1.0, abs=1e-13)
+
+
+@pytest.mark.parametrize(("values", "scale"), [(50, 0.05), (50, 0.004), (400, 0.02)])
+def test_plateau_noise_on_a_calibrated_comb(values: int, scale: float) -> None:
+    """p_hat is nearly p on most of [0, 1]: |p·W − V| is small and changes its sign often."""
+    p, noise = (np.arange(values) + 0.5) / values, ClampedPlateau(scale)
+    q = Predictor(p, np.full(values, 1 / values), p / values)
+    x = (np.arange(400_000) + 0.5) / 400_000
+    inside = np.zeros(len(x))
+    for value in p:
+        inside += (x - value) * noise.density(x, value) / values
+    zero, one = noise.atoms(p).mass.T
+    outside = float(p @ zero + (1 - p) @ one) / values
+    assert ece(smooth(q, noise)) == pytest.approx(outside + float(np.abs(inside).mean()), abs=1e-9)
 
 
 @costly(40)

@@ -113,10 +113,9 @@ class Steps(Density):
         share = (1 - atoms.sum(axis=1)) / (np.minimum(end, 1.0) - np.maximum(start, 0.0))
         edges = np.concatenate([[0.0, 1.0], start, end])
         self.edges = np.unique(edges[(edges >= 0) & (edges <= 1)])
-        middle = (self.edges[1:] + self.edges[:-1]) / 2
-        # The middle of a piece tells which values reach it.
-        begin = np.searchsorted(end, middle)
-        stop = np.maximum(begin, np.searchsorted(start, middle, side="right"))
+        # A value reaches the pieces between its ends, which are edges.
+        begin = np.searchsorted(end, self.edges[1:])
+        stop = np.maximum(begin, np.searchsorted(start, self.edges[:-1], side="right"))
         self.level = np.stack([range_sums(weight * share, begin, stop) for weight in self.weights])
         self.mass = self.level * np.diff(self.edges)
         posterior = ratio(self.level)
