@@ -198,9 +198,10 @@ def stretches(law: Law, tilt: float, reach: int) -> tuple[FloatArray, FloatArray
     """How much a value can change per unit of z, for z = −reach − 0.25, …, and per unit of b, for b = 0, …, 5.25.
 
     That is what h can make of tilt·f''(x − z) and of f(x − b) − b·f'(x − b), summed over cells of 0.01 by their
-    antiderivatives.  Added is more than what is missing: in the cells where these change their sign (twice at most,
-    and once) 0.004 and 0.017; beyond the grid 0.001; and up to 0.005 from a place, where in L1 the functions change by
-    at most 3·tilt and 4·f(0) + b·∫|f''| < 6.8 per unit, 0.008 and 0.034.  (A kink that passes 0 is seen by the next
+    antiderivatives.  Added is more than what is missing, for a tilt of up to 1: in the cells where these change their
+    sign (twice at most, and once) 0.008 and 0.017; beyond the grid 0.001; and up to 0.005 from a place, where in L1 the
+    functions change by at most 3·tilt and 4·f(0) + b·∫|f''| < 6.8 per unit, 0.015 and 0.034.  (The plateau's f'' has
+    atoms at its kinks: one that is moved changes what h can make of it when it passes 0 only, which is seen by the next
     place.)
     """
     x = np.arange(-1600, 1901) / 100

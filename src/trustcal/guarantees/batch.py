@@ -63,7 +63,7 @@ def batch_decision_loss(noise: Noise, eps: float) -> Bound:
 
 
 def batch_cdl(noise: Noise, eps: float) -> Bound:
-    """CDL after noise, sharpening Theorem 3.1 with Lemma 2.13: K + 2·L·eps, or less for Laplace and Gaussian noise.
+    """CDL after noise, sharpening Theorem 3.1 with Lemma 2.13: K + 2·L·eps, or less for some noises.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ events M(q) ≥ μ and q + Y ≥ μ are the same, so that everything reads as on
     K              = 2·max over x ≤ 1/2 of h(x)
 
 The last: D_b(μ) = h(|μ − b|), and cav(D_b)(1/2) = sup E h(|μ − b|) over random μ in [0, 1] of mean 1/2.  Let H be h up
-to its maximum and constant from there: H ≥ h, increasing and, for the three laws here, concave.  By Jensen E h is at
+to its maximum and constant from there: H ≥ h, increasing and, for the laws here, concave.  By Jensen E h is at
 most H(E|μ − b|), and E|μ − b| ≤ 1/2, since |μ − b| ≤ (1 − μ)·b + μ·(1 − b).  So K ≤ 2H(1/2), attained by μ = 1/2.
 """
 

@@ -5,6 +5,7 @@ at 0 and 1.  [0, 1] is cut into pieces on which the posterior p_hat = V/W is mon
 
     uniform     W and V are constant between the points q ± width
     Laplace     W and V are two exponentials each between neighbouring q, so p_hat is a logistic curve there
+    plateau     a constant and two exponentials each between the points q ± scale; pieces end at turning points too
     Gaussian    pieces end where V'W − VW' changes sign, found on a grid of an eighth of the scale
 """
 
