@@ -66,9 +66,9 @@ def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
 def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
     """Expected CDL after T rounds, correcting Corollary 4.2: K + 2·L·eps + 2/m + √(2m/T).
 
-    For Laplace, Gaussian and plateau noise, clamped, less than 2·L·eps (`noise.cdl_shift_on_cells`, Theorems 44, 47).  For
-    many rounds √(2m/T) is replaced by a term of the order √(width·m/T), since only cells near a threshold can be on its
-    wrong side by chance (Theorem 46).
+    For Laplace, Gaussian and plateau noise, clamped, less than 2·L·eps (`noise.cdl_shift_on_cells`, Theorems 44 and
+    47).  For many rounds √(2m/T) is replaced by a term of the order √(width·m/T), since only cells near a threshold can
+    be on its wrong side by chance (Theorem 46).
     With middles 1/m in place of 2/m; for random rounding K + 2·L·eps + √((N + 1)/T).  For truncated noise, whose K is
     not proved, 2·E|X| stands for K, or 2s/e for Laplace noise of scale s.
 
