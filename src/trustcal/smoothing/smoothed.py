@@ -60,7 +60,7 @@ def smooth(q: Predictor, noise: Noise, cells: int | None = None, end: End = "lef
     Predictor or SmoothedPredictor
         A `SmoothedPredictor` if `cells` is not given, unless the noise has a finite grid of its own.  `moved` of a
         `Predictor` is an upper bound: the mean displacement by the noise, and a cell (or half of it) for the grid.
-        O(n + cells) for uniform, Laplace and plateau noise, after a sort; O(n + cells/scale) at most for Gaussian noise.
+        O(n + cells), after a sort; for Gaussian noise O(n + cells/scale) at most.
 
     >>> from trustcal.noise import UniformNoise
     >>> q = Predictor([0.25, 0.75], [0.5, 0.5], [0.0, 0.5])
