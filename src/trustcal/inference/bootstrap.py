@@ -135,9 +135,7 @@ def interval_of(
         limit = rarely_exceeded(calibrated, confidence)
         if not measure.strict:
             limit = max(limit, rarely_exceeded(again, confidence) - estimate)
-        if (
-            measure.conditional
-        ):  # rows drawn again show too little of what chance adds where values without bias are many
+        if measure.conditional:  # rows drawn again show too little of what chance adds at many values without bias
             high = max(high, estimate + limit)
         lower = inverted(estimate, limit, high, root=normal)
     if not normal:
