@@ -280,8 +280,10 @@ def test_rows_with_one_outcome_do_not_rule_out_the_other(statistic: str, n: int)
     p = np.linspace(0.4, 0.6, n)
     mass, frequency = np.full(n, 1 / n), 0.05 ** (1 / n)
     truth = getattr(tc, statistic)(Predictor(p, mass, mass * frequency))
-    found = bootstrap_interval(Predictor.from_samples(np.ones(n), p), statistic, draws=199, rng=n)
-    assert found.lower <= truth <= found.upper
+    for cluster in (None, range(n)):
+        q = Predictor.from_samples(np.ones(n), p, cluster=cluster)
+        found = bootstrap_interval(q, statistic, draws=199, rng=n)
+        assert found.lower <= truth <= found.upper
 
 
 @pytest.mark.slow
