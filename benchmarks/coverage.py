@@ -1,12 +1,13 @@
-"""How often do bounds and intervals hold?  Ten populations with known answers, and others with weights and clusters.
+"""How often do bounds and intervals hold?  Ten populations with known answers, and others.
 
     python -m benchmarks.coverage                    # or: --rows 50 500 5000 --samples 200 --draws 39 --population rain
 
 Proved bounds (`monotone_cdl_upper_bound` and so on) must hold in at least 95 % of the samples; `--intervals` leaves
 them out.  Intervals should hold in 92 to 99 %.  Predictions are continuous in the first five populations (uniform, or
-U²/10 in "rare") and repeat in the others; only there ECE and CDL have intervals.  In "one off" one of 41 values is off.
-"weighted" is the grid with ten times the weight at two of its five values, "mixed" the grid with weights 1 to 4 at
-random, and in "clusters" each forecast has ten rows.
+U²/10 in "rare") and in "sure" (uniform from 0.4 to 0.6, and 97 % come true: 50 rows may all have one outcome), and
+repeat in the others; only there ECE and CDL have intervals.  In "one off" one of 41 values is off.  "weighted" is the
+grid with ten times the weight at two of its five values, "mixed" the grid with weights 1 to 4 at random, and in
+"clusters" each forecast has ten rows.
 """
 
 from __future__ import annotations
@@ -161,6 +162,7 @@ POPULATIONS: Final = {
     "weighted": repeated(*GRID, weight=heavy),
     "mixed": repeated(*GRID, weight=mixed),
     "clusters": repeated(*GRID, cluster=10),
+    "sure": continuous(lambda p: np.full_like(p, 0.97), lambda u: 0.4 + u / 5),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import comb, e, exp, log, sqrt
 
 import numpy as np
@@ -27,6 +28,7 @@ from trustcal.inference.bootstrap import inverted
 from trustcal.inference.deviations import bennett, largest_mean, relative_entropy
 from trustcal.inference.sampler import RowSampler
 from trustcal.inference.significance import TIE
+from trustcal.measures.table import MEASURES
 
 
 def rows(n: int, ones: int, p: float) -> Predictor:
@@ -266,8 +268,22 @@ def test_bootstrap_draws_rows_of_the_rows() -> None:
         total[at] += drawn.mass
         total[at + 2] += drawn.positive
     law = np.concatenate([q.mass, q.positive])
+    law[2] = q.mass[0] * (0.75 * 0.9 + 0.25 * 0.1)  # 0.5/(4 + 1) of the four other rows take the other outcome
     law[3] = q.mass[1] * 4.5 / 7  # the value with six rows repeats: the mean of Jeffreys' posterior for 4 of 6
     assert np.all(np.abs(total / draws - law) <= 5 * np.sqrt(law * (1 - law) / (10 * draws)))
+
+
+@pytest.mark.parametrize("statistic", ["monotone_cdl", "cutoff", "smcal", "dtc", "atb", "stepcal", "atb_l1", "ucal"])
+@pytest.mark.parametrize("n", [10, 50, 400])
+def test_rows_with_one_outcome_do_not_rule_out_the_other(statistic: str, n: int) -> None:
+    """All of n rows come true with probability 5 % if a share 0.05^(1/n) does, so the interval must hold that truth."""
+    p = np.linspace(0.4, 0.6, n)
+    mass, frequency = np.full(n, 1 / n), 0.05 ** (1 / n)
+    truth = getattr(tc, statistic)(Predictor(p, mass, mass * frequency))
+    for cluster in (None, range(n)):
+        q = Predictor.from_samples(np.ones(n), p, cluster=cluster)
+        found = bootstrap_interval(q, statistic, draws=199, rng=n)
+        assert found.lower <= truth <= found.upper
 
 
 @pytest.mark.slow
@@ -320,11 +336,35 @@ def test_intervals_hold_where_one_value_of_many_is_off() -> None:
     assert (missed <= 9).all()  # at 2.5 % ten or more have a probability of 0.03 %
 
 
-def test_too_few_draws_exclude_nothing() -> None:
+@pytest.mark.parametrize("statistic", ["ece", "smcal", "ucal"])
+def test_too_few_draws_exclude_nothing(statistic: str) -> None:
     """Of 9 draws no p-value is below 1/10."""
-    (found,) = uncertainties(rows(50, 45, 0.5), ["ece"], draws=9, rng=0)
+    (found,) = uncertainties(rows(50, 45, 0.5), [statistic], draws=9, rng=0)
     assert found.p_value == 0.1
     assert found.lower == 0
+
+
+@given(
+    samples(),
+    st.sampled_from([name for name in MEASURES if name != "smece"]),
+    st.integers(0, 2**32),
+)
+@costly(40)
+def test_intervals_are_nested(drawn: tuple[list[int], list[float], list[float]], statistic: str, seed: int) -> None:
+    """The same draws, and more confidence: the interval is no narrower."""
+    q = Predictor.from_samples(*drawn)
+    found = [bootstrap_interval(q, statistic, confidence, draws=39, rng=seed) for confidence in (0.5, 0.8, 0.9, 0.95)]
+    for narrow, wide in pairwise(found):
+        assert wide.lower <= narrow.lower + 1e-12
+        assert narrow.upper <= wide.upper + 1e-12
+
+
+def test_intervals_of_predictions_that_say_too_little_are_as_narrow_as_the_rows_vary() -> None:
+    """In "rain" outcomes follow from predictions near 1/2, and vary less than those of calibrated ones."""
+    p = np.repeat([0.4999, 0.5001], 250)
+    (found,) = uncertainties(Predictor.from_samples(p < 0.5, p), ["cutoff"], draws=199, rng=0)
+    assert found.value == pytest.approx(0.5001 / 2, abs=1e-12)
+    assert found.value - found.lower < found.test.floor.quantile_95
 
 
 @pytest.mark.parametrize("statistic", ["ece", "monotone_cdl"])

@@ -59,23 +59,26 @@ def bootstrap_interval(
     from the rows.  Let h be the quantile at (1 + confidence)/2 and h° the one at `confidence`, and Q(t) what rows
     rarely exceed if the truth is t.  `lower` is the t with Q(t) = T, or 0 if T ≤ Q(0):
 
-        Q(0) = h°(T°),    Q(T) = max(h(T*), T + h°(T°)),    Q(t) linear between;          upper = h(T*), at least T.
+        Q(0) = h°(T°),    Q(T) = h(T*),    Q(t) linear between;          upper = h(T*), at least T.
 
     So `lower` is positive only if the p-value of the measure (`calibration_tests`) is at most 1 − confidence; with
     fewer than confidence/(1 − confidence) draws no p-value is, and it is 0.  Where the truth is 0 all of the error is
     below, as nothing can be missed above.  `lower` is at most the estimate T − mean(T°), and at most the quantile of T*
     at (1 − confidence)/2, which matters next to the largest possible value.
 
+    ECE and CDL add up what chance shows at every value, and rows drawn again add less than half of it once more: for
+    these Q(T) is at least T + h°(T°).
+
     The monotone decision loss of continuous predictions is nearly normal, rows overstate it by about the mean floor
     wherever the truth is, and near 0 it varies with the square root of the truth.  With s = z·sd(T*), z the normal
     quantile at (1 + confidence)/2, its Q(t) is t + h°(T°) + (mean(T°) + s − h°(T°))·√(t/T), and upper = T + s, which is
     steadier with few draws than their quantiles.
 
-    U-calibration and two-action regret are 0 for many predictors that are not calibrated, so that no test tells whether
-    they are 0; for these lower = T − max(h(T*) − T, h(T°)).
+    U-calibration and two-action regret are 0 for many predictors that are not calibrated, whose rows show more than
+    calibrated ones; for these Q(0) is at least h°(T*) − T.
 
-    theory.md argues, for many rows, that both ends are rather too wide than too narrow; `benchmarks/coverage.py`
-    measures the coverage.
+    theory.md says what is argued, for many rows, and what is only measured; `benchmarks/coverage.py` measures the
+    coverage.
 
     Parameters
     ----------
@@ -126,14 +129,15 @@ def interval_of(
     else:
         high = _high(again, confidence)
         upper = max(estimate, high)
-    if not measure.strict:
-        lower = estimate - max(high - estimate, _high(calibrated, confidence))
-    elif rank(len(calibrated), confidence) > len(calibrated):
+    if rank(len(calibrated), confidence) > len(calibrated):
         lower = 0.0
     else:
         limit = rarely_exceeded(calibrated, confidence)
-        # Rows drawn again show too little of what chance adds where values without bias are many.
-        lower = inverted(estimate, limit, high if normal else max(high, estimate + limit), root=normal)
+        if not measure.strict:
+            limit = max(limit, rarely_exceeded(again, confidence) - estimate)
+        if measure.conditional:  # rows drawn again show too little of what chance adds at many values without bias
+            high = max(high, estimate + limit)
+        lower = inverted(estimate, limit, high, root=normal)
     if not normal:
         lower = min(lower, float(np.quantile(again, (1 - confidence) / 2, method="lower")))
     return ConfidenceInterval(

@@ -134,18 +134,25 @@ class RowSampler:
         """As many rows, drawn from the rows with replacement; with clusters, as many clusters.  O(n).
 
         Where a value repeats, the frequency of ones is drawn from Jeffreys' posterior instead: the same for many rows,
-        but not certain after a few rows with one outcome.
+        but not certain after a few rows with one outcome.  Rows of all other values, or clusters, take the other
+        outcome with a probability from Jeffreys' posterior for what as many did not show: half of one, on average.
         """
         q = self.observed
         if q.clusters is not None:
-            times = rng.multinomial(q.clusters.count, np.full(q.clusters.count, 1 / q.clusters.count))
-            weight = q.clusters.weight * times[q.clusters.cluster]
-            one = added(q.clusters.value, weight * q.clusters.outcome, len(q))
-            both = added(q.clusters.value, weight * ~q.clusters.outcome, len(q)) + one
+            clusters = q.clusters
+            times = rng.multinomial(clusters.count, np.full(clusters.count, 1 / clusters.count))
+            turned = rng.binomial(times, rng.beta(0.5, clusters.effective + 0.5))[clusters.cluster]
+            times = times[clusters.cluster]
+            one = added(clusters.value, clusters.weight * np.where(clusters.outcome, times - turned, turned), len(q))
+            both = np.maximum(one, added(clusters.value, clusters.weight * times, len(q)))
         else:
             k, ones = q.rows_at, q.rows_at * q.p_hat
             times = rng.multinomial(max(1, round(k.sum())), k / k.sum())
-            share, often = rng.binomial(times, q.p_hat) / np.maximum(times, 1), repeated(q)
+            often, chance = repeated(q), q.p_hat
+            if not often.all():
+                unseen = rng.beta(0.5, k[~often].sum() + 0.5)
+                chance = chance + unseen * (1 - 2 * chance)
+            share = rng.binomial(times, chance) / np.maximum(times, 1)
             share[often] = rng.beta(ones[often] + 0.5, (k - ones)[often] + 0.5)
             both = times * (q.mass / k)
             one = both * share
