@@ -90,6 +90,26 @@ def test_clusters_widen_every_bound_and_interval() -> None:
     assert -0.2 < held_out(together, rng=0) < 0.3
 
 
+@given(ROWS, st.integers(0, 100))
+def test_clusters_are_numbered_by_content(rows: list[tuple[bool, int, int, int]], seed: int) -> None:
+    """With other names, and rows in another order, clusters with the same rows have the same numbers."""
+    rng = np.random.default_rng(seed)
+    y, place, w, cluster = (np.array(column) for column in zip(*rows, strict=True))
+    name, order = rng.permutation(6).astype(str)[cluster], rng.permutation(len(y))
+    one = Predictor.from_samples(y, place / 8, w, cluster=cluster).clusters
+    other = Predictor.from_samples(y[order], place[order] / 8, w[order], cluster=name[order]).clusters
+    assert one is not None
+    assert other is not None
+    contents = [
+        [
+            sorted(zip(c.value[c.cluster == k], c.outcome[c.cluster == k], c.weight[c.cluster == k], strict=True))
+            for k in range(c.count)
+        ]
+        for c in (one, other)
+    ]
+    assert contents[0] == contents[1]
+
+
 def test_labels_as_numbers_and_as_text_are_the_same() -> None:
     """A file holds labels as text, an array as numbers: the same clusters, in the same order."""
     rng = np.random.default_rng(2)

@@ -78,6 +78,27 @@ class Clusters:
         return float(np.clip(together / most, 0.0, 1.0)) if most > 0 else 0.0
 
 
+def by_content(cluster: IntArray, value: IntArray, weight: FloatArray, outcome: NDArray[np.bool_]) -> IntArray:
+    """The cluster of each row, where clusters are numbered by what their rows hold: their names do not matter.
+
+    Each kind of row has a number of 64 bits that looks random, and clusters are sorted by the sum over their rows. Sums
+    are equal for clusters with the same rows, and for others by an accident of one in 10^19 for each pair.  O(n log n).
+
+    >>> one, rows = np.array([0, 0, 1]), (np.array([3, 5, 3]), np.ones(3), np.array([True, False, True]))
+    >>> bool((by_content(one, *rows) == by_content(1 - one, *rows)).all())
+    True
+    """
+    order = np.lexsort((weight, outcome, value))
+    new = [np.diff(part[order], prepend=part[order][:1]) != 0 for part in (value, weight, outcome.astype(np.int8))]
+    kind = np.empty(len(order), dtype=np.uint64)
+    kind[order] = np.cumsum(np.logical_or.reduce(new)) + 1
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):  # splitmix64, which uses these
+        kind = (kind ^ (kind >> np.uint64(shift))) * np.uint64(factor)
+    total = np.zeros(int(cluster.max(initial=-1)) + 1, dtype=np.uint64)
+    np.add.at(total, cluster, kind ^ (kind >> np.uint64(31)))
+    return np.argsort(np.argsort(total, kind="stable"))[cluster].astype(np.int64)
+
+
 def added(place: IntArray, weight: FloatArray, size: int) -> FloatArray:
     """The sum of the weights at each of the places 0, …, size − 1."""
     return np.bincount(place, weight, size).astype(np.float64, copy=False)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from trustcal.cells import ENDS, End, announced
 from trustcal.checking import checked_cells, checked_choice, refuse
-from trustcal.clusters import Clusters
+from trustcal.clusters import Clusters, by_content
 from trustcal.kernels.minorant import isotonic_fit
 from trustcal.laws import Law
 from trustcal.rows import checked_law, checked_rows, labels_of_rows, real_vector, run_starts, running_sum
@@ -304,9 +304,10 @@ def _clusters(
     """The clusters of rows with these labels; q is their predictor, and leaves out values whose share underflows."""
     at = np.searchsorted(q.p, p)
     known = q.p[np.minimum(at, len(q) - 1)] == p
-    labels, cluster = np.unique(label[known], return_inverse=True)
-    rank = np.argsort(np.argsort(labels.astype(str), kind="stable"))  # as text: files hold labels as text, too
-    return Clusters.of(at[known], rank[cluster].astype(np.int64), None if weight is None else weight[known], y[known])
+    cluster = np.unique(label[known], return_inverse=True)[1].astype(np.int64)
+    weights = np.ones(len(at)) if weight is None else weight
+    cluster = by_content(cluster, at[known], weights[known], y[known])
+    return Clusters.of(at[known], cluster, None if weight is None else weight[known], y[known])
 
 
 def _fill(q: Predictor, *values: object) -> None:

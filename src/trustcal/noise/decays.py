@@ -75,7 +75,7 @@ class Exponentials(Decays):
         self.edges = np.union1d(p, [0.0, 1.0])
         peak = noise.density(p, p)
         self.most = float(self.weights[0] @ peak)
-        self.left, self.right = sweeps(self.edges, p, p, self.weights * peak, scale)
+        self.left, self.right = sweeps(self.edges, p, self.weights * peak, scale)
         self.level = np.zeros_like(self.left)
         self.fill()
 
@@ -95,17 +95,12 @@ class Exponentials(Decays):
         return np.asarray(np.maximum(inside[1] - mu * inside[0], 0.0))
 
 
-def sweeps(
-    places: FloatArray, lowest: FloatArray, highest: FloatArray, peaks: FloatArray, scale: float
-) -> tuple[FloatArray, FloatArray]:
-    """What reaches each gap between places from its left and its right end: a column for each row of peaks.
-
-    The exponentials of a peak fall to the left from `lowest` and to the right from `highest`; those among the places.
-    """
-    return _swept(places, highest, peaks, scale)[:-1], _swept(places[::-1], lowest, peaks, scale)[-2::-1]
+def sweeps(places: FloatArray, p: FloatArray, peaks: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
+    """What reaches each gap between places from its left and its right end: a column for each row of peaks at p."""
+    return swept(places, p, peaks, scale)[:-1], swept(places[::-1], p, peaks, scale)[-2::-1]
 
 
-def _swept(places: FloatArray, begin: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
+def swept(places: FloatArray, begin: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
     """What has reached each place, in the order in which they are given, of exponentials that begin at some of them."""
     order = np.argsort(places)
     at = order[np.minimum(np.searchsorted(places[order], begin), len(places) - 1)]

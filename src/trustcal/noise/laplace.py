@@ -42,7 +42,7 @@ class LaplaceNoise(Noise):
         places = np.union1d(edges, p)
         first, atoms = np.searchsorted(places, edges[:-1]), self.atoms(p).mass
         share = -np.expm1(-np.diff(places) / self.scale) * self.scale
-        left, right = sweeps(places, p, p, weights * self.density(p, p), self.scale)
+        left, right = sweeps(places, p, weights * self.density(p, p), self.scale)
         law = np.empty((2, len(edges) - 1))
         for y in (0, 1):
             law[y] = np.add.reduceat(share * (left[:, y] + right[:, y]), first)

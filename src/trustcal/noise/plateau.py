@@ -10,7 +10,7 @@ import numpy as np
 
 from trustcal.kernels.decay import absolute_area_beside_levels
 from trustcal.noise.clamped import ClampedNoise
-from trustcal.noise.decays import Decays, sweeps
+from trustcal.noise.decays import Decays, swept
 from trustcal.noise.density import Density, FloatArray, IndexArray, range_sums
 from trustcal.noise.exact import exponential
 from trustcal.noise.mechanism import PerTarget, Target, optimal
@@ -133,8 +133,16 @@ class Plateaus(Decays):
         end = np.maximum(p + s, np.nextafter(p, 2.0))
         edges = np.concatenate([[0.0, 1.0], start, end])
         self.edges = np.unique(edges[(edges >= 0) & (edges <= 1)])
-        self.left, self.right = sweeps(self.edges, start, end, weights / (4 * s), s)
         inside = (np.minimum(s, p) + np.minimum(s, 1 - p)) / (4 * s)
+        tails = []
+        for room, beyond in zip((start, 1 - end), noise.atoms(p).mass.T, strict=True):
+            # A tail has the mass 1/4, less what is beyond 0 or 1; where rounding leaves no room, the plateau has it.
+            mass = np.maximum(0.25 - beyond, 0.0)
+            gone = -np.expm1(-np.maximum(room, 0.0) / s)
+            tails.append(np.divide(mass, s * gone, out=np.zeros_like(mass), where=gone > 0))
+            inside += np.where(gone > 0, 0.0, mass)
+        self.left = swept(self.edges, end, weights * tails[1], s)[:-1]
+        self.right = swept(self.edges[::-1], start, weights * tails[0], s)[-2::-1]
         share = inside / (np.minimum(end, 1.0) - np.maximum(start, 0.0))
         begin = np.searchsorted(end, self.edges[1:])
         stop = np.maximum(begin, np.searchsorted(start, self.edges[:-1], side="right"))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from trustcal.checking import checked_clusters
+from trustcal.clusters import by_content
 from trustcal.measures.counts import law_of_counts, row_counts
 from trustcal.predictor import Predictor
 from trustcal.rows import real_vector
@@ -148,11 +149,15 @@ class SingleRows:
         for name, column in found.items():
             if column is not None and column.shape != y.shape:
                 raise ValueError(f"{name} must have one entry for each of the {len(y)} rows, but has {column.shape}.")
+        together = None
         if clusters is not None:
-            found["cluster"] = np.unique(checked_clusters(clusters, len(y)), return_inverse=True)[1]
-        together = found.get("cluster")
-        if together is not None and found["order"] is not None:
-            found["order"] = _last_times(found["order"], together)
+            together = np.unique(checked_clusters(clusters, len(y)), return_inverse=True)[1].astype(np.int64)
+            if found["order"] is not None:
+                found["order"] = _last_times(found["order"], together)
+            heavy = w > 0
+            value = np.unique(p[heavy], return_inverse=True)[1].astype(np.int64)
+            together[heavy] = by_content(together[heavy], value, w[heavy], y[heavy] > 0)
+            found["cluster"] = together
         rank = (np.unique(column, return_inverse=True)[1] for column in found.values() if column is not None)
         order = np.lexsort((w, y, p, *rank))
         return cls(y, p, w, found["order"], found["by"], together).where(order[w[order] > 0])
