@@ -128,22 +128,23 @@ class Plateaus(Decays):
         super().__init__(p, weights, noise.atoms(p).mass)
         self.scale = self.flat = s = noise.scale
         self.most = float(weights[0].sum()) / (4 * s)
-        # Ends are rounded, and noise may be narrower than the gap between floats, as in uniform.Steps.
-        start = np.minimum(p - s, np.nextafter(p, -1.0))
-        end = np.maximum(p + s, np.nextafter(p, 2.0))
+        # Ends are rounded.  Where a half of the plateau is narrower than the gap between floats, its tail has its mass.
+        start, end = p - s, p + s
         edges = np.concatenate([[0.0, 1.0], start, end])
         self.edges = np.unique(edges[(edges >= 0) & (edges <= 1)])
-        inside = (np.minimum(s, p) + np.minimum(s, 1 - p)) / (4 * s)
-        tails = []
-        for room, beyond in zip((start, 1 - end), noise.atoms(p).mass.T, strict=True):
-            # A tail has the mass 1/4, less what is beyond 0 or 1; where rounding leaves no room, the plateau has it.
-            mass = np.maximum(0.25 - beyond, 0.0)
-            gone = -np.expm1(-np.maximum(room, 0.0) / s)
-            tails.append(np.divide(mass, s * gone, out=np.zeros_like(mass), where=gone > 0))
-            inside += np.where(gone > 0, 0.0, mass)
+        flat, tails = np.zeros(len(p)), []
+        for room, reach, gone, beyond in zip(
+            (start, 1 - end), (p, 1 - p), (start == p, end == p), noise.atoms(p).mass.T, strict=True
+        ):
+            half, tail = np.minimum(s, reach) / (4 * s), np.maximum(0.25 - beyond, 0.0)
+            tail, half = np.where(gone, tail + half, tail), np.where(gone, 0.0, half)
+            kept = -np.expm1(-np.maximum(room, 0.0) / s)
+            tails.append(np.divide(tail, s * kept, out=np.zeros(len(p)), where=kept > 0))
+            flat += half + np.where(kept > 0, 0.0, tail)
         self.left = swept(self.edges, end, weights * tails[1], s)[:-1]
         self.right = swept(self.edges[::-1], start, weights * tails[0], s)[-2::-1]
-        share = inside / (np.minimum(end, 1.0) - np.maximum(start, 0.0))
+        length = np.minimum(end, 1.0) - np.maximum(start, 0.0)
+        share = np.divide(flat, length, out=np.zeros(len(p)), where=length > 0)
         begin = np.searchsorted(end, self.edges[1:])
         stop = np.maximum(begin, np.searchsorted(start, self.edges[:-1], side="right"))
         self.level = np.stack([range_sums(weight * share, begin, stop) for weight in weights], axis=-1)
