@@ -165,6 +165,8 @@ def tilted_roots(c: FloatArray, k: int, h: float, cuts: FloatArray, count: int) 
     for j in range(1, count):
         end = cuts[j]
         at_end = tilted(c, k, end, h)
+        if at_end == 0.0:  # a root at a cut: the signs on either side tell
+            continue
         if (at_begin < 0.0 < at_end) or (at_end < 0.0 < at_begin):
             x, fx, y, fy, rising = begin, at_begin, end, at_end, at_begin < 0.0
             for _ in range(200):  # regula falsi (Illinois) with bisection as a safeguard
