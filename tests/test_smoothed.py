@@ -352,6 +352,7 @@ REACH = {ClampedGaussian: 18, TruncatedGaussian: 18, ClampedLaplace: 76, Truncat
 @example(q=Predictor([0.23], [1.0], [0.0]), kind=ClampedGaussian, exponent=-18)
 @example(q=Predictor([0.25, 0.5, 0.75], [0.2, 0.3, 0.5], [0.1, 0.1, 0.4]), kind=ClampedLaplace, exponent=-20)
 @example(q=Predictor([0.0, 1e-15, 0.25], [0.25, 0.25, 0.5], [0.0, 0.25, 0.0]), kind=ClampedPlateau, exponent=-47)
+@example(q=Predictor([0.59375, 1 - 1e-15], [0.5, 0.5], [0.3125, 0.0]), kind=ClampedPlateau, exponent=-19)
 def test_noise_of_any_scale_moves_ece_as_little_as_predictions(
     q: Predictor, kind: type[Noise], exponent: float
 ) -> None:
