@@ -72,9 +72,10 @@ def as_array(values: ArrayLike, name: str) -> NDArray[Any]:
 
 @unique
 class Role(IntEnum):
-    """Who draws random numbers.  Each role has its own stream, so one seed may be given to every part of a program.
+    """Who draws random numbers.  Each role has its own stream, so parts with different roles may have the same seed.
 
-    If two roles drew the same numbers, noise could be a function of the outcomes, and no bound would hold.
+    If two roles drew the same numbers, noise could be a function of the outcomes, and no bound would hold.  Two parts
+    with the same role, such as two forecasters whose announcements an adversary sees, need different seeds.
     """
 
     RESAMPLING = 0

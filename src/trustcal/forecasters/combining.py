@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from trustcal.checking import refuse_other, several
-from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, revived
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, refuse_shared, revived
 from trustcal.forecasters.multi_calibeating import MultiCalibeating
 from trustcal.guarantees import Bound
 
@@ -22,14 +22,15 @@ class CombinedForecaster(Forecaster):
         every round each member announces;  announce what `MultiCalibeating` makes of the K announcements;  all learn y
 
     The Brier score exceeds the refinement of the best member, chosen in hindsight, by at most N·(1 + ln(T/N))/T +
-    ln K/(2T), N the number of bins: no relabelling of the bins of any member's announcements would have done much
-    better, and so no constant.  This holds for every string of outcomes and all coins.  ECE and CDL are not bounded.
-    O(K) per round, and what the members need.
+    ln K/(2T), N the number of bins, or T if that is less: no relabelling of the bins of any member's announcements
+    would have done much better, and so no constant.  This holds for every string of outcomes and all coins.  ECE and
+    CDL are not bounded.  O(K) per round, and what the members need; `forecast` takes the product of the numbers of
+    values that members may announce.
 
     Parameters
     ----------
     members : sequence of Forecaster
-        At least two, each with an rng of its own.
+        At least two, which share nothing and have different seeds.
     beat : MultiCalibeating
         For as many scores as there are members; new, without rounds.
 
@@ -60,9 +61,7 @@ class CombinedForecaster(Forecaster):
         many = len(self.members)
         if len(beat.models) != many or beat.rounds:
             raise ValueError(f"{many} members need a new MultiCalibeating of as many scores, not {beat!r}.")
-        seeds = [one.seed for one in self.members if hasattr(one, "seed")]
-        if len(set(map(id, self.members))) < many or len(set(seeds)) < len(seeds):
-            raise ValueError("members must differ, but two are the same or have the same seed: give each its own rng.")
+        refuse_shared(*self.members, beat)
 
     def __repr__(self) -> str:
         return f"CombinedForecaster({self.members!r}, {self.beat!r})"
@@ -97,7 +96,8 @@ class CombinedForecaster(Forecaster):
 
     def _is_sound(self) -> bool:
         announced = self._announced is None or all(one._announced is not None for one in self.members)
-        return announced and len(self.beat.models) == len(self.members) and self.beat.rounds == self.rounds
+        learnt = all(one.rounds >= self.rounds for one in self.members) and self.beat.rounds == self.rounds
+        return announced and learnt and len(self.beat.models) == len(self.members)
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self, final
 
@@ -79,7 +79,7 @@ class Forecaster(ABC):
     @final
     def play(self, outcomes: ArrayLike) -> FloatArray:
         """The announcements for these outcomes: the same as predict_one and learn_one in turn, but compiled."""
-        if self._announced is not None:
+        if any(isinstance(part, Forecaster) and part._announced is not None for part in parts_of(self)):
             raise ValueError("play starts a new round: call learn_one with the outcome of the announced one first.")
         y = checked_outcomes(outcomes)
         announced = np.empty(len(y))
@@ -92,9 +92,7 @@ class Forecaster(ABC):
     @final
     def to_json(self) -> str:
         """The state; the forecaster that `from_json` makes of it continues bit for bit."""
-        names = signature(type(self)).parameters
-        arguments = {name: getattr(self, "seed" if name == "rng" else name) for name in names}
-        inner = {name: _plain(value) for name, value in arguments.items()}
+        inner = {name: _plain(value) for name, value in _arguments(self).items()}
         state = {name: getattr(self, name) for name in self._STATE}
         fields = {**inner, **state, "rounds": self.rounds, "announced": self._announced}
         return saved(type(self).__name__, _STATE_VERSION, fields)
@@ -161,6 +159,27 @@ class Coins:
         return uniforms(self.seed, self.role, np.arange(first, last, dtype=np.uint64))
 
 
+def parts_of(thing: object) -> Iterator[object]:
+    """The forecaster, smoother or recalibrator itself, and all that it was made from."""
+    yield thing
+    if isinstance(thing, Forecaster):
+        for value in _arguments(thing).values():
+            for part in value if isinstance(value, tuple) else (value,):
+                if hasattr(part, "to_json"):
+                    yield from parts_of(part)
+
+
+def refuse_shared(*things: object) -> None:
+    """Raise an error if these share a part, or if two of their parts draw the same numbers.
+
+    A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.
+    """
+    parts = [part for thing in things for part in parts_of(thing)]
+    drawn = [(isinstance(part, Forecaster), part.seed) for part in parts if hasattr(part, "seed")]
+    if len(set(map(id, parts))) < len(parts) or len(set(drawn)) < len(drawn):
+        raise ValueError("parts must differ, but two are the same or have the same seed: give each its own rng.")
+
+
 def revived(text: object, kind: type[Any]) -> Any:
     """The forecaster or recalibrator whose state this is."""
     try:
@@ -173,6 +192,12 @@ def revived(text: object, kind: type[Any]) -> Any:
     if not fits:
         raise ValueError(f"the state is of a {kind.__name__} that this version of trustcal does not have: {name}.")
     return found.from_json(str(text))
+
+
+def _arguments(forecaster: Forecaster) -> dict[str, Any]:
+    """What it was made from, by the names of the parameters."""
+    names = signature(type(forecaster)).parameters
+    return {name: getattr(forecaster, "seed" if name == "rng" else name) for name in names}
 
 
 def _plain(value: Any) -> Any:

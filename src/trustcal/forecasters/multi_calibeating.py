@@ -18,8 +18,9 @@ _STATE_VERSION = 1
 class MultiCalibeating:
     """Calibeats several scores at once: each is calibeaten alone, and the results are aggregated (Theorem O.10).
 
-    The Brier score exceeds the refinement of the best of K scores on N bins, chosen in hindsight, by at most
-    N·(1 + ln(T/N))/T + ln K/(2T).  Aggregation is Vovk's for the square loss: with weights w_k ∝ exp(−2·past loss),
+    The Brier score exceeds the refinement of the best of K scores on bins, chosen in hindsight, by at most
+    N·(1 + ln(T/N))/T + ln K/(2T), N the number of bins, or T if that is less.  Aggregation is Vovk's for the square
+    loss: with weights w_k ∝ exp(−2·past loss),
 
         g(y) = −½·ln Σ w_k·exp(−2(p_k − y)²),   announce (1 + g(0) − g(1))/2
 

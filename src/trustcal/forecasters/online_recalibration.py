@@ -125,8 +125,8 @@ class Calibeating(Recalibrator):
     """Calibeating: the frequency of ones so far among rounds with a score in the same bin (Theorem O.6).
 
     As sharp as the score, and nearly calibrated: the Brier score exceeds the score's refinement, the best that any
-    relabelling of the bins could have achieved in hindsight, by at most N·(1 + ln(T/N))/T.  O(1) per round; 2N
-    integers.
+    relabelling of the bins could have achieved in hindsight, by at most N·(1 + ln(T/N))/T, N the number of
+    bins, or T if that is less.  O(1) per round; 2N integers.
 
     Parameters
     ----------
