@@ -219,6 +219,32 @@ def test_quantiles_invert_the_cdf(noise: Noise, q: float, u: float) -> None:
     assert before < 0 or noise.cdf(before, q) <= u + slack
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_very_small_quantiles_are_far_away(kind: Any) -> None:
+    """The chance of less is u, to all its digits, where 1 − u would be 1."""
+    noise = kind(0.02)
+    for u in (1e-8, 1e-17, 1e-19):
+        x = float(noise.quantile(u, 0.95))
+        assert 0 < x < 0.95
+        assert noise.cdf(x, 0.95) == pytest.approx(u, rel=1e-9) or noise.cdf(np.nextafter(x, 0), 0.95) < u
+
+
+@pytest.mark.parametrize("kind", [ClampedLaplace, ClampedPlateau, UniformNoise])
+def test_tv_of_neighbours_keeps_its_digits(kind: Any) -> None:
+    noise = kind(100.0)
+    for gap in (2.0**-52, 2.0**-40, 1e-12):
+        apart = (0.5 + gap) - 0.5
+        assert noise.tv(0.5, 0.5 + gap) == pytest.approx(noise.tv_slope() * apart, rel=1e-12)
+
+
+@given(noises, st.lists(probabilities, min_size=1, max_size=5, unique=True), st.integers(1, 3))
+def test_the_mass_of_all_bins_is_the_mass_of_all_rows(noise: Noise, values: list[float], bins: int) -> None:
+    p = np.sort(values)
+    weights = np.stack([np.full(len(p), 1 / len(p)), np.linspace(0, 1, len(p)) / len(p)])
+    found = noise.bin_masses(p, weights, np.linspace(0, 1, bins + 1))
+    assert found.sum(axis=1) == pytest.approx(weights.sum(axis=1), rel=1e-12, abs=1e-15)
+
+
 @given(noises, st.lists(probabilities, min_size=1, max_size=20), st.integers(0, 2**32))
 def test_samples_are_quantiles_of_uniforms(noise: Noise, q: list[float], seed: int) -> None:
     drawn = noise.sample(q, np.random.default_rng(seed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from math import erf, sqrt
+from math import erf, fsum, sqrt
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from tests.oracles import rounding
 from tests.reference import REFERENCE, law
 from tests.strategies import calibrated_predictors, costly, predictors
 from trustcal import DecisionProblem, cdl_witness, dtc, smcal, smece, ucal
-from trustcal.kernels.decay import absolute_area, absolute_area_beside_levels
+from trustcal.kernels.decay import absolute_area
 from trustcal.measures.decision import cdl, ece
 from trustcal.noise import (
     NOISES,
@@ -37,7 +37,7 @@ from trustcal.noise import (
     gaussian,
 )
 from trustcal.noise.bells import Bells
-from trustcal.noise.density import Density
+from trustcal.noise.density import Density, range_sums
 from trustcal.paper import batch_hardest
 from trustcal.predictor import Predictor
 from trustcal.smoothing import SmoothedPredictor, smooth
@@ -175,23 +175,82 @@ def multiple_of_root(kind: type[Noise], eps: float) -> float:
     return cdl(smooth(batch_hardest(eps).predictor, kind.for_distance(eps))) / sqrt(eps)
 
 
-def test_compiled_and_plain_agree() -> None:
+@pytest.mark.parametrize("noise", [TruncatedLaplace(0.01), ClampedPlateau(0.01)])
+def test_compiled_and_plain_agree(noise: Noise) -> None:
     rng = np.random.default_rng(1)
     p = np.sort(rng.random(300))
-    smoothed = SmoothedPredictor(Predictor(p, np.full(300, 1 / 300), rng.random(300) / 300), TruncatedLaplace(0.01))
-    density: Any = smoothed._density
-    arguments = density.edges, density.scale, density.left, density.right
-    assert absolute_area.compiled(*arguments) == pytest.approx(absolute_area.function(*arguments), abs=1e-14)
-    density = SmoothedPredictor(
-        Predictor(p, np.full(300, 1 / 300), rng.random(300) / 300), ClampedPlateau(0.01)
-    )._density
+    density: Any = SmoothedPredictor(Predictor(p, np.full(300, 1 / 300), rng.random(300) / 300), noise)._density
     apart = np.zeros(len(density.edges) - 1, dtype=bool)
     both = [
         area(density.edges, density.scale, density.level, density.left, density.right, apart)
-        for area in (absolute_area_beside_levels.compiled, absolute_area_beside_levels.function)
+        for area in (absolute_area.compiled, absolute_area.function)
     ]
     assert both[0] == pytest.approx(both[1], abs=1e-14)
     assert density.absolute_bias() == pytest.approx(both[0], abs=1e-14)
+
+
+@given(
+    st.floats(0.2, 0.8),
+    st.floats(-20.0, 20.0),
+    st.floats(-17.0, -6.5).map(np.exp),
+    st.lists(st.floats(-100.0, -9.0), max_size=3),
+    st.sampled_from([ClampedLaplace, TruncatedLaplace, ClampedPlateau]),
+)
+@example(0.75, -1.5, 1e-3, [], ClampedLaplace)
+@example(0.75, -3.0, 1e-3, [], ClampedPlateau)
+@example(0.75, 2.0, 1e-6, [-80.0, -9.0], ClampedLaplace)
+def test_one_prediction_a_few_scales_off(
+    p: float, scales: float, scale: float, traces: list[float], kind: Callable[[float], Noise]
+) -> None:
+    """ECE = E|Y − δ| of the noise Y, δ = p_hat − p, hundreds of scales from 0 and 1; traces elsewhere do not matter."""
+    away = abs(scales)
+    error = away + np.exp(-away)
+    if kind is ClampedPlateau:
+        error = 1.25 + away**2 / 4 if away <= 1 else away + np.exp(1 - away) / 2
+    mass = 10.0 ** np.array(traces)
+    rest = 1 - mass.sum()
+    q = Predictor(
+        np.array([p, *np.linspace(0.9, 1.0, len(traces))]),
+        np.array([rest, *mass]),
+        np.array([rest * (p + scales * scale), *np.zeros(len(traces))]),
+    )
+    slack = mass.sum() + 1e-15  # and the rounding of p_hat
+    assert SmoothedPredictor(q, kind(scale)).ece() == pytest.approx(scale * error, rel=1e-12, abs=slack)
+
+
+@given(st.data())
+def test_plateau_noise_as_little_as_it_likes_is_the_same_close_up(data: st.DataObject) -> None:
+    """Next to 0 noise with the scale 2^−300 shows what noise with 2^−100 does."""
+    places = np.array(sorted(set(data.draw(st.lists(st.floats(0, 12), min_size=1, max_size=6)))))
+    mass = np.array(data.draw(st.lists(st.floats(0.01, 1), min_size=len(places), max_size=len(places))))
+    share = np.array(data.draw(st.lists(st.floats(0, 1), min_size=len(places), max_size=len(places))))
+    mass /= mass.sum()
+    far, near = (
+        SmoothedPredictor(Predictor(places * 2.0**exponent, mass, share * mass), ClampedPlateau(2.0**exponent))
+        for exponent in (-300, -100)
+    )
+    mu = np.linspace(0.02, 0.98, 49)
+    assert far.profile(mu) == pytest.approx(near.profile(mu), abs=1e-12)
+
+
+@given(
+    st.lists(st.one_of(st.just(0.0), st.floats(-40, 40).map(lambda exponent: 10.0**exponent)), min_size=1, max_size=70),
+    st.lists(st.tuples(st.integers(0, 70), st.integers(0, 70)), min_size=1),
+)
+def test_sums_over_ranges(values: list[float], ranges: list[tuple[int, int]]) -> None:
+    begin, stop = np.array([[min(end, len(values)) for end in pair] for pair in ranges]).T
+    exact = [fsum(values[a:b]) for a, b in zip(begin, stop, strict=True)]
+    assert range_sums(np.array(values), begin, np.maximum(begin, stop)) == pytest.approx(exact, rel=1e-14, abs=0)
+
+
+def test_a_profile_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many thresholds cross many pieces: they are taken in parts, so that memory does not grow with their product."""
+    rng = np.random.default_rng(3)
+    p, mu = rng.random(200), rng.random(101)
+    q = Predictor.from_samples(rng.random(200) < p, p)
+    whole = SmoothedPredictor(q, ClampedLaplace(1e-3)).profile(mu)
+    monkeypatch.setattr("trustcal.noise.density._AT_ONCE", 50)
+    assert SmoothedPredictor(q, ClampedLaplace(1e-3)).profile(mu) == pytest.approx(whole, abs=1e-15)
 
 
 def test_many_rows_against_a_grid() -> None:

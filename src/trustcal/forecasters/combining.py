@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from trustcal.checking import refuse_other, several
-from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, refuse_shared, revived
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, keep_apart, revived
 from trustcal.forecasters.multi_calibeating import MultiCalibeating
 from trustcal.guarantees import Bound
 
@@ -61,7 +61,7 @@ class CombinedForecaster(Forecaster):
         many = len(self.members)
         if len(beat.models) != many or beat.rounds:
             raise ValueError(f"{many} members need a new MultiCalibeating of as many scores, not {beat!r}.")
-        refuse_shared(*self.members, beat)
+        keep_apart(*self.members, beat)
 
     def __repr__(self) -> str:
         return f"CombinedForecaster({self.members!r}, {self.beat!r})"

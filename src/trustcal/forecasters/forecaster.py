@@ -169,7 +169,7 @@ def parts_of(thing: object) -> Iterator[object]:
                     yield from parts_of(part)
 
 
-def refuse_shared(*things: object) -> None:
+def keep_apart(*things: object) -> None:
     """Raise an error if these share a part, or if two of their parts draw the same numbers.
 
     A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from trustcal.cells import announcements
-from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, refuse_shared, revived
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, keep_apart, revived
 from trustcal.guarantees import Bound, online_cdl, online_ece
 from trustcal.smoothing.online import OnlineSmoother
 
@@ -44,7 +44,7 @@ class SmoothedForecaster(Forecaster):
         for thing, kind in ((forecaster, Forecaster), (smoother, OnlineSmoother)):
             if not isinstance(thing, kind):
                 raise ValueError(f"a SmoothedForecaster takes a forecaster and an OnlineSmoother, not {thing!r}.")
-        refuse_shared(forecaster, smoother)
+        keep_apart(forecaster, smoother)
         self.forecaster = forecaster
         self.smoother = smoother
         self._laws: dict[float, Forecast] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp
 
 import numpy as np
 
@@ -72,84 +72,20 @@ def signed_area(x: float, y: float, a: float, h: float, s: float, left: FloatArr
 
 
 @kernel
-def excess(t: float, a: float, h: float, s: float, left: FloatArray, right: FloatArray) -> float:
-    """p·W(p) − V(p) at p = a + t, divided by the larger of the two exponentials."""
-    near, far = -t / s, -(h - t) / s
-    top = max(near, far)
-    p = a + t
-    value = exp(near - top) * (p * left[0] - left[1]) + exp(far - top) * (p * right[0] - right[1])
-    return float(value)
-
-
-@kernel
-def absolute_area(edges: FloatArray, s: float, left: FloatArray, right: FloatArray) -> float:
-    """∫ |p·W(p) − V(p)| dp over all gaps between edges; row i of left and right belongs to gap i.
-
-    Between two edges W > 0 and V/W = A + (B − A)·expit(2(p − p0)/s), so p − V/W has at most two turning points, known
-    in closed form, and at most three roots, one between turning points.  O(n).
-    """
-    total, rest = 0.0, 0.0
-    cuts = np.empty(5)
-    for i in range(len(edges) - 1):
-        a, h = edges[i], edges[i + 1] - edges[i]
-        near, far = left[i], right[i]
-        count = 1
-        cuts[0] = 0.0
-        if near[0] > 0.0 and far[0] > 0.0:
-            low, high = near[1] / near[0], far[1] / far[0]
-            if high > low and s < 0.5 * (high - low):
-                kappa = s / (2.0 * (high - low))
-                root = sqrt(1.0 - 4.0 * kappa)
-                odds = log((0.5 + 0.5 * root) * (0.5 + 0.5 * root) / kappa)  # logit of the larger solution
-                middle = 0.5 * h + 0.5 * s * log(near[0] / far[0])
-                for turn in (middle - 0.5 * s * odds, middle + 0.5 * s * odds):
-                    if 0.0 < turn < h:
-                        cuts[count] = turn
-                        count += 1
-        cuts[count] = h
-        area = 0.0
-        for j in range(count):  # cut at turning points too: with little noise a root may round to one
-            begin, end = cuts[j], cuts[j + 1]
-            x, y = begin, end
-            fx, fy = excess(x, a, h, s, near, far), excess(y, a, h, s, near, far)
-            if (fx < 0.0 < fy) or (fy < 0.0 < fx):
-                rising = fx < 0.0
-                for _ in range(200):  # regula falsi (Illinois) with bisection as a safeguard
-                    t = x + (y - x) * (fx / (fx - fy))
-                    if not x < t < y:
-                        t = 0.5 * (x + y)
-                    if t in (x, y):
-                        break
-                    ft = excess(t, a, h, s, near, far)
-                    if ft == 0.0:
-                        x = y = t
-                        break
-                    if (ft < 0.0) == rising:
-                        x, fx, fy = t, ft, 0.5 * fy
-                    else:
-                        y, fy, fx = t, ft, 0.5 * fx
-                    if y - x <= 1e-16 * h:
-                        break
-                root_at = 0.5 * (x + y)
-                area += abs(signed_area(begin, root_at, a, h, s, near, far))
-                begin = root_at
-            area += abs(signed_area(begin, end, a, h, s, near, far))
-        new = total + area
-        rest += (total - new) + area if total >= area else (area - new) + total
-        total = new
-    return total + rest
-
-
-@kernel
 def tilted(c: FloatArray, k: int, t: float, h: float) -> float:
     """(c[k] + c[k + 1]·t) + (c[k + 2] + c[k + 3]·t)·exp(−t) + (c[k + 4] + c[k + 5]·t)·exp(−(h − t)).
 
-    Where the first two are 0, it is divided by the larger exponential: both may be too small for a float.
+    Where the first two are 0, it is divided by the larger exponential, or by the only one that counts: both may be too
+    small for a float.
     """
     near, far = -t, t - h
     if c[k] == 0.0 and c[k + 1] == 0.0:
         top = max(near, far)
-        near, far = near - top, far - top
+        if c[k + 2] == 0.0 and c[k + 3] == 0.0:
+            top = far
+        elif c[k + 4] == 0.0 and c[k + 5] == 0.0:
+            top = near
+        near, far = min(near - top, 0.0), min(far - top, 0.0)
     plain = c[k] + c[k + 1] * t
     return float(plain + (c[k + 2] + c[k + 3] * t) * exp(near) + (c[k + 4] + c[k + 5] * t) * exp(far))
 
@@ -169,9 +105,9 @@ def tilted_roots(c: FloatArray, k: int, h: float, cuts: FloatArray, count: int) 
             continue
         if (at_begin < 0.0 < at_end) or (at_end < 0.0 < at_begin):
             x, fx, y, fy, rising = begin, at_begin, end, at_end, at_begin < 0.0
-            for _ in range(200):  # regula falsi (Illinois) with bisection as a safeguard
+            for step in range(200):  # regula falsi (Illinois); bisection too, as values may differ by a factor of 1e300
                 t = x + (y - x) * (fx / (fx - fy))
-                if not x < t < y:
+                if step % 3 == 2 or not x < t < y:
                     t = 0.5 * (x + y)
                 if t in (x, y):
                     break
@@ -193,7 +129,7 @@ def tilted_roots(c: FloatArray, k: int, h: float, cuts: FloatArray, count: int) 
 
 
 @kernel
-def absolute_area_beside_levels(
+def absolute_area(
     edges: FloatArray, s: float, level: FloatArray, left: FloatArray, right: FloatArray, apart: BoolArray
 ) -> float:
     """∫ |p·W(p) − V(p)| dp over all pieces, where W and V have constant parts beside two exponentials each.

@@ -23,6 +23,8 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 _NOTHING = 1e-13
+_AT_ONCE = 1 << 22
+"""Pairs of a piece and a threshold in it that are held in memory: 200 bytes each."""
 
 
 class Density(ABC):
@@ -62,6 +64,8 @@ class Density(ABC):
         if len(some):
             begin = np.searchsorted(mu[sorted_mu], low, side="right")
             count = np.maximum(np.searchsorted(mu[sorted_mu], high) - begin, 0)
+            if len(mu) > 1 and count.sum() > _AT_ONCE:
+                return np.concatenate([self.gain(half) for half in np.array_split(mu, 2)])
             piece = np.repeat(some, count)
             which = sorted_mu[np.arange(len(piece)) + np.repeat(begin - (np.cumsum(count) - count), count)]
             found += np.bincount(which, self.partly(piece, mu[which]), minlength=len(mu))
@@ -133,13 +137,20 @@ def ratio(densities: FloatArray) -> FloatArray:
 
 
 def range_sums(values: FloatArray, begin: IndexArray, stop: IndexArray) -> FloatArray:
-    """The sums of values[begin:stop], to the last digits however many values there are.  O(n).
+    """The sums of values[begin:stop], to the last digits however many values there are; none is negative.  O(n).
 
-    Values that differ by factors of 1e12 or more, as only noise narrower than a float has, are added one by one.
+    Where values differ by factors of 1e12 or more, differences of running sums would lose the small ones.  Then sums of
+    2, 4, 8, … neighbours are added, O(n log n).
     """
     if values.max(initial=0.0) > 1e12 * values[values > 0].min(initial=np.inf):
-        ends = np.stack([begin, stop], axis=1).ravel()
-        return np.where(begin < stop, np.add.reduceat(np.append(values, 0.0), ends)[::2], 0.0)
+        found = np.zeros(len(begin))
+        while (begin < stop).any():
+            found += np.where((begin < stop) & (begin % 2 == 1), values[np.minimum(begin, len(values) - 1)], 0.0)
+            found += np.where((begin < stop) & (stop % 2 == 1), values[np.maximum(stop - 1, 0)], 0.0)
+            begin, stop = (begin + 1) // 2, stop // 2
+            values = np.append(values, 0.0) if len(values) % 2 else values
+            values = values[::2] + values[1::2]
+        return found
     hi, lo = running_pairs.on(len(values))(values)
     return np.asarray((hi[stop] - hi[begin]) + (lo[stop] - lo[begin]))
 

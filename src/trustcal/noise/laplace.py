@@ -102,9 +102,8 @@ class ClampedLaplace(LaplaceNoise, ClampedNoise):
         return exponential(x, q, self.scale) / (2 * self.scale)
 
     def _line_quantile(self, u: FloatArray) -> FloatArray:
-        d = 2 * u - 1
         with np.errstate(divide="ignore"):  # u = 0 and u = 1 are infinitely far out
-            return np.copysign(self.scale * np.log1p(-np.abs(d)), d)
+            return np.asarray(np.copysign(self.scale * np.log(2 * np.minimum(u, 1 - u)), u - 0.5))
 
     def _mean_excess(self, a: FloatArray) -> FloatArray:
         return np.asarray(-0.5 * self.scale * np.expm1(-a / self.scale))
@@ -182,10 +181,13 @@ class TruncatedLaplace(LaplaceNoise, TruncatedNoise):
             return np.where(x < q, before, np.log(self._cdf(x, q)))
 
     def _quantile(self, u: FloatArray, q: FloatArray) -> FloatArray:
-        below = np.expm1(-q / self.scale)
-        d = below - u * (below + np.expm1((q - 1) / self.scale))
+        below, above = np.expm1(-q / self.scale), np.expm1((q - 1) / self.scale)
+        whole = -(below + above)
+        d = below + u * whole
+        beyond = np.where(d < 0, np.exp(-q / self.scale) + u * whole, np.exp((q - 1) / self.scale) + (1 - u) * whole)
         with np.errstate(divide="ignore"):  # for q ≫ scale, u = 0 asks for a place infinitely far out
-            return np.asarray(np.clip(q + np.copysign(self.scale * np.log1p(-np.abs(d)), d), 0, 1))
+            far = np.where(np.abs(d) < 0.5, np.log1p(-np.minimum(np.abs(d), 0.5)), np.log(beyond))
+        return np.asarray(np.clip(q + np.copysign(self.scale * far, d), 0, 1))
 
     def _mean_displacement(self, q: FloatArray) -> FloatArray:
         # gammainc(2, a) = 1 − (1 + a)·exp(−a), without its cancellation

@@ -8,7 +8,6 @@ from typing import Final, Self, final
 
 import numpy as np
 
-from trustcal.kernels.decay import absolute_area_beside_levels
 from trustcal.noise.clamped import ClampedNoise
 from trustcal.noise.decays import Decays, swept
 from trustcal.noise.density import Density, FloatArray, IndexArray, range_sums
@@ -81,11 +80,13 @@ class ClampedPlateau(ClampedNoise):
         """By the law after noise.  O(n + bins), after a sort."""
         density = Plateaus(p, weights, self)
         law = np.maximum(-np.diff(density.above(edges), axis=1), 0.0)
-        law[:, [0, -1]] += density.atoms.T
+        law[:, 0] += density.atoms[0]  # one after the other: there may be one bin
+        law[:, -1] += density.atoms[1]
         return law
 
     def _tv(self, b: FloatArray, q: FloatArray) -> FloatArray:
-        return 1 - 2 * self._tail((q - b) / 2)
+        near = (q - b) / (4 * self.scale)
+        return np.where(near <= 0.5, near, 1 - 2 * self._tail((q - b) / 2))
 
     def _tail(self, y: FloatArray) -> FloatArray:
         outside = 0.25 * np.exp(1 - np.maximum(np.abs(y) / self.scale, 1))
@@ -102,10 +103,10 @@ class ClampedPlateau(ClampedNoise):
         return np.minimum(e * exponential(x, q, self.scale), 1.0) / (4 * self.scale)
 
     def _line_quantile(self, u: FloatArray) -> FloatArray:
-        d = 2 * u - 1
+        beyond = np.minimum(u, 1 - u)
         with np.errstate(divide="ignore"):  # u = 0 and u = 1 are infinitely far out
-            far = 1 - np.log(2 * (1 - np.abs(d)))
-        return np.where(np.abs(d) <= 0.5, 2 * self.scale * d, np.copysign(self.scale * far, d))
+            far = 1 - np.log(4 * beyond)
+        return self.scale * np.where(beyond >= 0.25, 4 * u - 2, np.copysign(far, u - 0.5))
 
     def _mean_excess(self, a: FloatArray) -> FloatArray:
         flat = np.minimum(a, self.scale)
@@ -128,7 +129,8 @@ class Plateaus(Decays):
         super().__init__(p, weights, noise.atoms(p).mass)
         self.scale = self.flat = s = noise.scale
         self.most = float(weights[0].sum()) / (4 * s)
-        # Ends are rounded.  Where a half of the plateau is narrower than the gap between floats, its tail has its mass.
+        # Ends are rounded, as if predictions were moved by a rounding error.  Where a half of the plateau is narrower
+        # than the gap between floats, its tail has its mass.
         start, end = p - s, p + s
         edges = np.concatenate([[0.0, 1.0], start, end])
         self.edges = np.unique(edges[(edges >= 0) & (edges <= 1)])
@@ -177,6 +179,9 @@ class Plateaus(Decays):
         """
         start, stop = self.edges[piece], self.edges[piece + 1]
         kept = np.exp((start - stop) / self.scale)
+        top = np.maximum(np.maximum(abs(level), abs(left)), abs(right))  # of up to 1/scale², too much for a square
+        top = np.where(top > 0, top, 1.0)
+        level, left, right = level / top, left / top, right / top
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             half = -(level + np.copysign(np.sqrt(level**2 - 4 * left * right * kept), level)) / 2
             first = start - self.scale * np.log(half / left)
@@ -193,9 +198,3 @@ class Plateaus(Decays):
             for mass, positive in (self.between(piece, start, root), self.between(piece, root, stop)):
                 found = np.maximum(found, positive - mu * mass)
         return found
-
-    def absolute_bias(self) -> float:
-        """Piece by piece, by at most five roots; none where p and p_hat are apart."""
-        apart = (self.edges[1:] <= self.ends.min(axis=0)) | (self.edges[:-1] >= self.ends.max(axis=0))
-        area = absolute_area_beside_levels.on(100 * int((~apart).sum()) + len(apart))
-        return area(self.edges, self.scale, self.level, self.left, self.right, apart)
