@@ -203,6 +203,7 @@ def test_rates_refuse() -> None:
 # The games
 
 
+@pytest.mark.slow
 def test_the_papers_ordering(tmp_path: Path) -> None:
     pipeline, foster = "elementary + Laplace (paper)", "calibrated (Foster)"
     plan = part(preset("paper", (1000, 4000), 2), (pipeline, foster, "elementary"), ("fair coin", "walk", "opposing"))

@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,15 +36,20 @@ RAIN = tc.Predictor([0.4999, 0.5001], [0.5, 0.5], [0.5, 0.0])
 _P = np.random.default_rng(0).random(300)
 ROWS = np.random.default_rng(1).random(300) < _P**2, _P
 FRAME = pl.DataFrame({"p": _P, "y": ROWS[0], "half": np.arange(300) % 2})
-FULL = tc.audit(
-    FRAME,
-    by="half",
-    payoff=tc.DecisionProblem([[0, 0], [-1, 3]], ["wait", "treat"]),
-    groups={"all": tc.Predictor.from_samples(*ROWS)},
-    noise=tc.UniformNoise(0.2),
-    compare=True,
-    draws=19,
-)
+
+
+@cache
+def full() -> tc.Audit:
+    """An audit with everything in it."""
+    return tc.audit(
+        FRAME,
+        by="half",
+        payoff=tc.DecisionProblem([[0, 0], [-1, 3]], ["wait", "treat"]),
+        groups={"all": tc.Predictor.from_samples(*ROWS)},
+        noise=tc.UniformNoise(0.2),
+        compare=True,
+        draws=19,
+    )
 
 
 def test_numbers_are_those_of_the_measures() -> None:
@@ -217,11 +223,11 @@ def test_an_audit_comes_back_from_json(q: tc.Predictor) -> None:
 
 
 def test_an_audit_with_everything_comes_back_from_json() -> None:
-    assert tc.Audit.from_json(FULL.to_json()) == FULL
-    assert FULL.inference is not None
-    assert FULL.comparison is not None
-    assert FULL.provenance is not None
-    assert FULL.guarantee is not None
+    assert tc.Audit.from_json(full().to_json()) == full()
+    assert full().inference is not None
+    assert full().comparison is not None
+    assert full().provenance is not None
+    assert full().guarantee is not None
 
 
 @pytest.mark.parametrize(
@@ -244,7 +250,7 @@ def test_an_audit_with_everything_comes_back_from_json() -> None:
     ],
 )
 def test_json_that_no_audit_wrote_is_refused(change: Callable[[Any], object], message: str) -> None:
-    data = json.loads(FULL.to_json())
+    data = json.loads(full().to_json())
     change(data)
     with pytest.raises(ValueError, match=message):
         tc.Audit.from_json(json.dumps(data))
@@ -384,26 +390,28 @@ def test_no_name_of_a_measure_is_broken_on_80_columns() -> None:
     for name in (MEASURES[key].title for key in audited()):
         assert sum(line.startswith(f"| {name} ") for line in shown) == 1
     assert max(map(len, shown)) <= 80
-    assert max(map(len, str(FULL).splitlines())) <= 80
+    assert max(map(len, str(full()).splitlines())) <= 80
 
 
 # --- gates
 
 
 def test_gates() -> None:
-    known = FULL.inference
+    known = full().inference
     assert known is not None
     assert known.monotone_cdl is not None
-    cutoff, proved, regret = known.of("cutoff"), known.monotone_cdl, FULL.problem.regret if FULL.problem else 0.0
+    problem = full().problem
+    assert problem is not None
+    cutoff, proved, regret = known.of("cutoff"), known.monotone_cdl, problem.regret
     for text, value, fails in (
-        ("loss>0.02", FULL.loss.estimate, True),
-        ("loss > 0.9", FULL.loss.estimate, False),
+        ("loss>0.02", full().loss.estimate, True),
+        ("loss > 0.9", full().loss.estimate, False),
         ("loss.upper<0.9", proved.upper, True),
         ("monotone_cdl.upper<0.9", proved.upper, True),
         ("monotone_cdl.lower>=0", proved.lower, True),
-        ("monotone_cdl>0.02", FULL.monotone_cdl, True),
+        ("monotone_cdl>0.02", full().monotone_cdl, True),
         ("loss.p<=0.05", known.test.p_value, True),
-        ("dtc>=0.001", FULL.dtc, True),
+        ("dtc>=0.001", full().dtc, True),
         ("cutoff.lower>0.001", cutoff.lower, cutoff.lower > 0.001),
         ("cutoff.excess>0.001", cutoff.excess, True),
         ("cutoff.upper<1", cutoff.upper, True),
@@ -412,10 +420,10 @@ def test_gates() -> None:
         ("regret>1e9", regret, False),
     ):
         gate = Gate.parse(text)
-        assert gate.fails(FULL) == fails, text
+        assert gate.fails(full()) == fails, text
         assert Gate.parse(str(gate)) == gate
-        assert FULL.check(text) == FULL.check(gate)
-        assert [(one.gate, one.value, one.rows) for one in FULL.check(gate)] == [(gate, value, 300)] * fails
+        assert full().check(text) == full().check(gate)
+        assert [(one.gate, one.value, one.rows) for one in full().check(gate)] == [(gate, value, 300)] * fails
     assert [str(failure) for failure in tc.audit(RAIN).check("cdl>0.02", "ece<0.1")] == ["cdl>0.02: it is 1"]
     assert not Gate.parse("cdl>1").fails(tc.audit(RAIN))
     assert Gate.parse("cdl>=1").fails(tc.audit(RAIN))
@@ -463,10 +471,10 @@ def test_a_gate_on_a_p_value_needs_draws_enough_to_close(text: str, draws: int) 
 
 def test_a_gate_that_cannot_close_is_refused() -> None:
     """It would wave through the worst predictions there are."""
-    known = FULL.inference
+    known = full().inference
     assert known is not None
     with pytest.raises(ValueError, match=r"smcal.p<1e-06 needs rows and enough draws: draws=1000000, for example"):
-        Gate.parse("smcal.p<0.000001").fails(FULL)
+        Gate.parse("smcal.p<0.000001").fails(full())
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,9 @@ def killed(folder: Path, name: str, place: str, times: int) -> None:
     assert hidden(folder) == []
 
 
-QUICK = {("in.csv", "in place")}
-PLACES = [(name, place) for name in FORMATS for place in ("in place", "elsewhere")]
-
-
-@pytest.mark.parametrize(
-    ("name", "place"), [pytest.param(*one, marks=[] if one in QUICK else [pytest.mark.slow]) for one in PLACES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["in place", "elsewhere"])
+@pytest.mark.parametrize("name", FORMATS)
 def test_fix_killed(name: str, place: str, tmp_path: Path) -> None:
     """Five times; in the nightly run thirty times for each format and place."""
     killed(tmp_path, name, place, int(os.environ.get("KILLS", "5")))

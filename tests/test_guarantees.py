@@ -607,6 +607,7 @@ def test_the_best_grid_is_the_best_of_all(target: Target, eps: float, horizon: i
 @example(target="cdl", eps=1e-9, horizon=4_092_988, scale=8.0, cells=205)  # more than (2T)^(1/3) cells
 @example(target="cdl", eps=0.33203125, horizon=664, scale=0.3125, cells=8)  # the lower of two dips is the narrower
 @example(target="cdl", eps=0.3125, horizon=1, scale=0.25, cells=1)  # the bound falls, rises and falls with the scale
+@pytest.mark.slow
 def test_no_other_parameter_or_number_of_cells_promises_less(
     target: Target, eps: float, horizon: int, scale: float, cells: int
 ) -> None:

@@ -67,6 +67,7 @@ def test_groups_that_are_not_tested_count_in_the_p_values() -> None:
     assert [p for i, p in enumerate(found) if i != smallest] == [1.0] * 4
 
 
+@pytest.mark.slow
 def test_only_groups_that_show_most_are_measured_and_the_others_are_mentioned() -> None:
     parts = groups_of(150)
     whole = tc.Predictor([0.5], [1.0], [0.5])

@@ -93,6 +93,7 @@ def test_what_is_refused(frame: pd.DataFrame) -> None:
         tc.audit(Predictor([0.5], [1.0], [0.5]), cluster=[1])
 
 
+@pytest.mark.slow
 def test_an_audit_treats_clusters_as_independent(frame: pd.DataFrame) -> None:
     many = pd.concat([frame.head(50)] * 20).assign(event=list(range(50)) * 20)
     alone, together = (tc.audit(many, cluster=name, draws=40) for name in (None, "event"))

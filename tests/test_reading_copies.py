@@ -82,6 +82,7 @@ def test_standard_input_is_recognised(
     assert found["provenance"]["source"] == "standard input"
 
 
+@pytest.mark.slow
 def test_weights_of_a_copy_are_kept_for_the_comparison(tmp_path: Path) -> None:
     file = tmp_path / "rows.json"
     file.write_text(json.dumps([{"p": p, "y": y, "w": 1 + i % 3} for i, (p, y) in enumerate(ROWS)]))

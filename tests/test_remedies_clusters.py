@@ -168,6 +168,7 @@ def test_the_advice_of_an_audit_by_cluster_runs(
     assert "trustcal.remedies.choose(y_true, y_prob, cluster=cluster)" in [one.command for one in arrays.advice]
 
 
+@pytest.mark.slow
 def test_an_audit_compares_remedies_by_cluster() -> None:
     rows = events(1, power=3.0)
     audit = tc.audit(rows, cluster="game", compare=True, draws=0)

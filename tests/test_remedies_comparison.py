@@ -354,6 +354,7 @@ def test_the_simplest_remedy_that_works(distorted: float, shifted: float, simple
     assert names.count(simplest) >= 4
 
 
+@pytest.mark.slow
 def test_close_choices_are_split_more_often() -> None:
     """Calibrated predictions with a slight shift: single splits disagree; with a strong one they do not."""
     close, clear = (compare(*drawn(1500, 3, shifted=shift), folds=2) for shift in (0.12, 1.5))

@@ -455,7 +455,9 @@ def test_values_many_scales_apart(kind: type[UniformNoise], exponent: int) -> No
     assert cdl(after) == pytest.approx(1.0, abs=1e-13)
 
 
-@pytest.mark.parametrize(("values", "scale"), [(50, 0.05), (50, 0.004), (400, 0.02)])
+@pytest.mark.parametrize(
+    ("values", "scale"), [(50, 0.05), (50, 0.004), pytest.param(400, 0.02, marks=pytest.mark.slow)]
+)
 def test_plateau_noise_on_a_calibrated_comb(values: int, scale: float) -> None:
     """p_hat is nearly p on most of [0, 1]: |p·W − V| is small and changes its sign often."""
     p, noise = (np.arange(values) + 0.5) / values, ClampedPlateau(scale)

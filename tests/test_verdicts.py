@@ -38,6 +38,7 @@ def file_of(tmp_path: Path, **columns: Any) -> Path:
 # --- stories
 
 
+@pytest.mark.slow
 def test_a_ward_that_is_hurt_comes_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
