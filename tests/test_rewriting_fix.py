@@ -229,8 +229,19 @@ def test_a_remedy_is_learned_saved_and_applied(
     assert written.column_names == ["t", "p", "p_recalibrated", "y"]
     assert (written["p_recalibrated"].to_numpy() == remedy.apply(column(labelled, "p"))).all()
     assert main(["fix", str(labelled), "--remedy", str(saved), "-y", "y", "--in-place", "--into", "better"]) == 0
-    assert "Brier score" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Brier score" in shown
+    assert "another column" not in shown
     assert (column(labelled, "better") == remedy.apply(column(labelled, "p"))).all()
+    again = ["fix", str(labelled), "-p", "better", "--remedy", str(saved), "-o", str(tmp_path / "twice.csv")]
+    assert main(again) == 0
+    assert "It was learned from another column, p." in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_lower_bound_is_about_the_methods_that_it_bars(rain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", str(rain), "-p", "p", "--eps", "0.0001", "--in-place", "--seed", "1"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "No method that answers each prediction from it and the earlier ones can guarantee less than 0.00" in shown
 
 
 def test_the_input_is_overwritten_only_in_place(labelled: Path, capsys: pytest.CaptureFixture[str]) -> None:

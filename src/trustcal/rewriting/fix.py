@@ -67,12 +67,17 @@ class FileFix:
     """ECE and CDL of the exact distribution after noise, over all draws; None for other remedies."""
     after: Quality | None = None
     """The quality of the column that was written.  This and the three above are None without outcomes."""
+    learned_from: str | None = None
+    """The column that the remedy was learned from, if it was applied to another one."""
 
     @property
     def advice(self) -> str:
         """What to think of it: whether noise is worth it, or what the remedy does."""
         if self.choice is None:
-            return "Do nothing: that is the remedy, and no file is written." if not self.written else str(self.remedy)
+            if not self.written:
+                return "Do nothing: that is the remedy, and no file is written."
+            other = "" if self.learned_from is None else f" It was learned from another column, {self.learned_from}."
+            return f"{self.remedy}{other}"
         guarantee = self.choice.guarantee
         if guarantee.vacuous:
             return "The guarantee is vacuous at this distance to calibration. Recalibrate with outcomes instead."
@@ -175,7 +180,9 @@ def fix_file(
     q = None if outcome is None else _measured(source, prediction, outcome)
     before = None if q is None else _quality(q)
     if remedy is not None:
-        fix = FileFix(0, new_column(prediction, into, remedy.suffix), remedy.method != "none", remedy, before=before)
+        column, known = new_column(prediction, into, remedy.suffix), remedy.learned and remedy.learned.prediction
+        other = None if known == prediction else known
+        fix = FileFix(0, column, remedy.method != "none", remedy, before=before, learned_from=other)
         draw: Draw = remedy.apply_to_rows
         row_id = remedy.group_column(by) or row_id
     else:

@@ -23,13 +23,14 @@ def fix_page(fix: FileFix, frame: Box) -> RenderableType:
     if fix.written:
         parts.append(Text(f"{fix.rows:,} predictions, new column {fix.column}"))
     if fix.choice is not None:
+        lower = fix.choice.lower
         told = "measured on these rows" if fix.eps_measured else "as given"
         how = f", rounded to a grid of {fix.cells} values" if fix.cells is not None else ""
         parts += [
             f"Distance to calibration {fix.eps:.4g} ({told})",
             f"{noise_text(fix.choice.noise)}{how}; seed {fix.seed}",
             f"Guarantee, in expectation: {fix.choice.guarantee}",
-            f"No post-processing can guarantee less than {fix.choice.lower.value:.4g} ({fix.choice.lower.source})",
+            f"{fix.choice.barred.capitalize()} can guarantee less than {lower.value:.4g} ({lower.source})",
         ]
     if fix.before is not None and fix.after is not None:
         parts += ["", _table(fix, fix.before, fix.after, frame)]
