@@ -32,6 +32,7 @@ from trustcal.forecasters import (
     SmoothedForecaster,
     StepForecaster,
 )
+from trustcal.guarantees import online_cdl
 from trustcal.kernels.forecasting import bucket_pair, drop, exponential_up, fall
 
 MAKERS: dict[str, Callable[[], Forecaster]] = {
@@ -470,6 +471,26 @@ def test_the_pipeline_keeps_theorem_19(noise: tc.noise.Noise) -> None:
     ece, cdl = forecaster.guarantee(rounds)
     assert (ece.quantity, cdl.quantity) == ("ECE", "CDL")
     assert np.all(np.mean(errors, axis=0) <= [ece.value, cdl.value])
+
+
+@pytest.mark.parametrize("noise", [tc.ClampedLaplace(0.01), tc.ClampedGaussian(0.01), tc.ClampedPlateau(0.01)])
+def test_theorem_44_does_not_take_a_mean_distance(noise: tc.noise.Noise) -> None:
+    """Its shift is convex: distances 0 and 2·eps, each half of the time, cost more than eps every time."""
+    rounds, cells = 10**4, 500  # so many cells that Theorem 19 is the better one
+    for inner, coins in ((CalibratedForecaster(rounds, rng=1), True), (ElementaryPredictor(rounds), False)):
+        distance = next(bound.value for bound in inner.guarantee(rounds) if bound.quantity == "DTC")
+        found = SmoothedForecaster(inner, tc.OnlineSmoother(noise, cells=cells, rng=2)).guarantee(rounds)[1]
+        assert found == online_cdl(noise, distance, rounds, cells=cells, on_average=coins)
+
+    def at(eps: float, *, on_average: bool) -> float:
+        return online_cdl(noise, eps, rounds, cells=cells, on_average=on_average).value
+
+    least, most = 1e-12, 2e-4
+    middle = (least + most) / 2
+    mean = (at(least, on_average=False) + at(most, on_average=False)) / 2
+    assert at(middle, on_average=False) < mean - 1e-4
+    assert at(middle, on_average=True) >= mean
+    assert at(middle, on_average=True) == pytest.approx((at(least, on_average=True) + at(most, on_average=True)) / 2)
 
 
 @given(st.floats(0, 1), st.integers(1, 7), st.sampled_from(["left", "middle"]))

@@ -20,10 +20,10 @@ Potential = Literal["exponential", "square"]
 class BucketForecaster(Forecaster):
     """Buckets [i/m, (i + 1)/m] count their rounds n[i] and ones s[i], and announce their midpoint (i + 1/2)/m.
 
-    A bucket is too high if s < n·i/m and too low if s > n·(i + 1)/m.  From the last bucket move up while too low and
-    down while too high, to a bucket that is neither, or to two neighbours, the lower one too low and the upper one too
-    high.  A coin weighted by a potential chooses between the two so that, to first order, the potential does not grow,
-    whatever the outcome.
+    A bucket is too high if s < n·i/m and too low if s > n·(i + 1)/m.  From the bucket played last move up while too low
+    and down while too high, to a bucket that is neither, or to two neighbours, the lower one too low and the upper one
+    too high.  A coin weighted by a potential chooses between the two so that, to first order, the potential does not
+    grow, whatever the outcome.
     """
 
     _STATE: ClassVar[tuple[str, ...]] = ("n", "s", "position")

@@ -75,7 +75,7 @@ class CombinedForecaster(Forecaster):
         return Forecast(tuple(values), tuple(weights))
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """The excess of the Brier score over the refinement of the best member, hence over the best constant."""
+        """A bound on the excess of the Brier score over the best refinement of a member, and so on the regret."""
         (beaten,) = self.beat.guarantee(horizon)
         return (Bound("Brier regret", beaten.value, "Theorem O.11", True),)
 

@@ -30,7 +30,8 @@ class ElementaryPredictor(Forecaster):
     Parameters
     ----------
     horizon : int, optional
-        T, the number of rounds.  Without it the grid is refined, m doubled, after 3m²/2 rounds.
+        T, the number of rounds.  Without it the grid is refined, m doubled, once ⌈3m²/2⌉ rounds have been played
+        in all.
     cells : int, optional
         m, the number of cells.  Default ⌈√(2T/3)⌉; ⌈√T⌉ with end="left".
     end : {"middle", "left"}

@@ -54,7 +54,7 @@ class Forecaster(ABC):
 
     @abstractmethod
     def forecast(self) -> Forecast:
-        """The distribution of the next announcement."""
+        """The distribution of the next announcement; 32 values stand for it if there are too many."""
 
     @abstractmethod
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:

@@ -38,7 +38,7 @@ class RunningMean(Forecaster):
         return Forecast((self._announce(),), (1.0,))
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """Nothing: an adversary who opposes makes every error large."""
+        """Nothing: an adversary who opposes makes ECE and CDL large.  The Brier regret is not bounded here."""
         checked_count("horizon", horizon)
         return ()
 
@@ -100,7 +100,8 @@ class PerturbedLeader(Forecaster):
     def forecast(self) -> Forecast:
         """The mean announcement given g0 + g1 (given the sum, g1 is uniform), at 32 quantiles of the sum.
 
-        The distribution has too many values to list.  Each of these means is on the same side of 1/2 as all means.
+        The distribution has too many values to list.  Each of these means is on the same side of 1/2 as the
+        mean announcement.
         """
         from scipy.special import gammaincinv
 

@@ -20,7 +20,8 @@ class HedgingForecaster(Forecaster):
 
     Each node i/m keeps V[i] = Σ tent_i(p)·(y − p), where tent_i falls linearly from 1 at i/m to 0 at its neighbours.
 
-        find V[i] ≥ 0 ≥ V[i + 1];  announce the p between them at which tent_i(p)·V[i] + tent_(i+1)(p)·V[i + 1] = 0
+        announce 0 if V[0] < 0, and 1 if V[m] > 0;  else find V[i] ≥ 0 ≥ V[i + 1], and announce the p between them at
+        which tent_i(p)·V[i] + tent_(i+1)(p)·V[i + 1] = 0
 
     Then ΣV² grows by at most 1 a round.  The elementary predictor has the better proved rate.  ECE and CDL are not
     bounded, since the forecaster is deterministic.  O(log m) per round; m + 1 floats.

@@ -77,7 +77,7 @@ class MultiCalibeating:
         self.rounds += 1
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """The excess of the Brier score over the refinement of the best score."""
+        """A bound on the excess of the Brier score over the best refinement of a score, and so on the regret."""
         (alone,) = self.models[0].guarantee(horizon)
         return (Bound("Brier regret", alone.value + log(len(self.models)) / (2 * horizon), "Theorem O.10", True),)
 

@@ -51,7 +51,7 @@ class NoisyMean(Forecaster):
         return f"NoisyMean(ones={self.ones}, rounds={self.rounds})"
 
     def forecast(self) -> Forecast:
-        """32 quantiles of the next announcement, which has a density."""
+        """32 quantiles of the next announcement, which is continuous but for atoms at 0 and 1."""
         u = (np.arange(32) + 0.5) / 32
         said = _announced(np.full(32, float(self.ones)), np.full(32, float(self.rounds)), u)
         return Forecast(tuple(said.tolist()), (1 / 32,) * 32)

@@ -178,7 +178,7 @@ class Calibeating(Recalibrator):
         self.rounds += 1
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """The excess of the Brier score over the refinement of the binned scores."""
+        """A bound on the excess of the Brier score over the refinement of the bins, and so on the Brier regret."""
         after = checked_count("horizon", horizon)
         used = min(self.cells, after)
         return (Bound("Brier regret", used * (1 + log(after / used)) / after, "Theorem O.6", True),)

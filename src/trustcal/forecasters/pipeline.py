@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from trustcal.cells import announcements
-from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, keep_apart, revived
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, keep_apart, parts_of, revived
 from trustcal.guarantees import Bound, online_cdl, online_ece
 from trustcal.smoothing.online import OnlineSmoother
 
@@ -17,8 +17,8 @@ from trustcal.smoothing.online import OnlineSmoother
 class SmoothedForecaster(Forecaster):
     """A forecaster whose announcements pass through an `OnlineSmoother` (Section 4): ECE and CDL O(√DTC).
 
-    The forecaster learns the outcomes; the smoother sees none.  If DTC ≤ eps is proved of the forecaster, Theorem 19
-    with eps holds for the announcements: T^(−1/4) after the elementary predictor's T^(−1/2).
+    The forecaster learns the outcomes; the smoother sees none.  If DTC ≤ eps is proved of the forecaster,
+    Theorems 19 and 46 hold with eps for the announcements: T^(−1/4) after the elementary predictor's T^(−1/2).
 
     Parameters
     ----------
@@ -80,15 +80,19 @@ class SmoothedForecaster(Forecaster):
         return self._laws[q]
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """Theorem 19 with the proved distance to calibration of the forecaster; nothing if there is none."""
+        """Theorems 19 and 46 with the proved distance to calibration of the forecaster; nothing if there is none.
+
+        Of a forecaster with coins the mean distance is bounded.
+        """
         proved = [bound.value for bound in self.forecaster.guarantee(horizon) if bound.quantity == "DTC"]
         smoother = self.smoother
         if not proved or (smoother.noise.grid_size() is not None and smoother.cells is not None):
             return ()  # nothing is proved of two grids in succession
-        eps = min(proved[0], 1.0)
-        return tuple(
-            theorem(smoother.noise, eps, horizon, cells=smoother.cells, end=smoother.end)
-            for theorem in (online_ece, online_cdl)
+        eps, coins = min(proved[0], 1.0), any(hasattr(part, "seed") for part in parts_of(self.forecaster))
+        noise, cells, end = smoother.noise, smoother.cells, smoother.end
+        return (
+            online_ece(noise, eps, horizon, cells=cells, end=end),
+            online_cdl(noise, eps, horizon, cells=cells, end=end, on_average=coins),
         )
 
     def _announce(self) -> float:

@@ -25,7 +25,8 @@ def budget(horizon: int) -> float:
 def hard(side: int, horizon: int, rng: Rng = None) -> Sequence:
     """Theorem 21's pair: predictions 1/2, then 1/2 ± 2h, with frequency 1/2 ± h throughout.
 
-    h is such that the distance 2h²/(1 + 2h) is the budget.  On one of the two, ECE and CDL are at least h/2.
+    h is such that the distance 2h²/(1 + 2h) is the budget.  For each of ECE and CDL the expected error is at least
+    h/2 on at least one of the two, which need not be the same.
 
     >>> rounds = hard(1, 10_000, 0)
     >>> rounds.predictions[[0, -1]].round(3), float(rounds.outcomes.mean())

@@ -112,7 +112,7 @@ def preset(
 
 
 def proved(contestant: Forecaster | PostProcessor, horizon: int) -> tuple[Bound, ...]:
-    """A forecaster's own guarantee; for a post-processor Theorem 19 at the adversary's budget."""
+    """A forecaster's own guarantee; for a post-processor Theorems 19 and 46 at the adversary's budget."""
     if isinstance(contestant, Forecaster):
         return contestant.guarantee(horizon)
     if isinstance(contestant, OnlineSmoother):

@@ -20,8 +20,9 @@ class StepForecaster(Forecaster):
     The step calibration error is the largest |Σ (y − p)|/T over the rounds with p ≤ θ.  Announcements are multiples of
     1/m.  Each threshold i/m has two weights, for too many and for too few ones among announcements up to it:
 
-        after announcing p, multiply both of each threshold ≥ p by 1 ± η(y − p),   η = √(ln(2m + 2)/T)
-        h(p) = Σ (upper − lower weight) over thresholds ≥ p;  announce the two neighbours where h changes sign, with
+        after announcing p, multiply the two weights of each threshold ≥ p by 1 + η(y − p) and 1 − η(y − p),
+        η = √(ln(2m + 2)/T), at most 1/2;  h(p) = Σ (first − second weight) over thresholds ≥ p
+        announce 0 if h(0) ≤ 0, 1 if h(1) ≥ 0, else one of two neighbours between which h changes sign, with
         probabilities for which the mean of h is 0
 
     So the sum of all weights hardly grows, on average.  Where the bias below every threshold is small, nobody gains by

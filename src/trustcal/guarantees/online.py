@@ -6,7 +6,7 @@ before the output is drawn; otherwise the adversary may adapt.  eps bounds the d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, sqrt
 from typing import Self, final
 
@@ -63,7 +63,9 @@ def online_ece(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     return Bound("ECE", value, "Theorem 19, sharpening Theorem 4.1", True)
 
 
-def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left") -> Bound:
+def online_cdl(
+    noise: Noise, eps: float, horizon: int, *, cells: int | None = None, end: End = "left", on_average: bool = False
+) -> Bound:
     """Expected CDL after T rounds, correcting Corollary 4.2: K + 2·L·eps + 2/m + √(2m/T).
 
     For Laplace, Gaussian and plateau noise, clamped, less than 2·L·eps (`noise.cdl_shift_on_cells`, Theorems 44 and
@@ -76,6 +78,9 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     ----------
     noise, eps, horizon, cells, end
         As in `online_ece`; K is the decision displacement of the noise.
+    on_average : bool, default False
+        Whether it is the mean distance to calibration, over coins of who made the predictions, that is at most eps.
+        Then 2·L·eps is not replaced: what replaces it is convex in eps, so that its mean may be larger.
 
     Returns
     -------
@@ -86,7 +91,10 @@ def online_cdl(noise: Noise, eps: float, horizon: int, *, cells: int | None = No
     >>> print(online_cdl(UniformNoise.for_distance(0.0001, "cdl"), 0.0001, 10**6))
     CDL ≤ 0.0409316 (Theorem 46, correcting Corollary 4.2)
     """
-    return _CdlTerms.of(noise, eps).bound(noise, checked_count("horizon", horizon), cells, end)
+    terms = _CdlTerms.of(noise, eps)
+    if on_average:
+        terms = replace(terms, shift=2 * terms.slope * eps)
+    return terms.bound(noise, checked_count("horizon", horizon), cells, end)
 
 
 def best_online_cdl(noise: Noise, eps: float, horizon: int) -> tuple[Bound, int]:

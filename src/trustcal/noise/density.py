@@ -89,8 +89,8 @@ class Density(ABC):
     def _crossing(self) -> tuple[IndexArray, FloatArray, FloatArray]:
         """The pieces in which p_hat varies, with its least and its largest value, but not those where it matters least.
 
-        As if p_hat did not vary, ∫ (V − μW)⁺ is off by at most the mass of a piece times the range of p_hat there:
-        less than 1e-13 in all.
+        Treated as if p_hat did not vary there, ∫ (V − μW)⁺ is off by at most the mass of a piece times the range of
+        p_hat in it: less than 1e-13 in all.
         """
         low, high = self.ends.min(axis=0), self.ends.max(axis=0)
         matters = self.mass[0] * (high - low)

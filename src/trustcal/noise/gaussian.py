@@ -83,7 +83,7 @@ class ClampedGaussian(GaussianNoise, ClampedNoise):
         return 1 / (_ROOT_2PI * self.scale)
 
     def cdl_shift(self, eps: float) -> float:
-        """Q − K/2, with Q bounded by its convexity in eps and one certified value (Theorem 44)."""
+        """k + Q − K, at most 2·L·eps, with Q bounded by its convexity in eps and one certified value (Theorem 44)."""
         half, known = _KAPPA / 2 * self.scale, (self.scale / _CDL_SCALE) ** 2
         tilt = half + (_CDL_TILT * self.scale - half) * min(eps / known, 1)
         tilt += 2 * self.tv_slope() * max(eps - known, 0)

@@ -81,8 +81,8 @@ class ClampedLaplace(LaplaceNoise, ClampedNoise):
         return cls(optimal(eps, target, ece=1.0, cdl=sqrt(e), decision_loss=sqrt(e / 2)))
 
     def cdl_shift(self, eps: float) -> float:
-        """L·eps, or 2·L·eps − K/2 if that is more (Theorem 44)."""
-        half, shift = self.scale / (2 * e), self.tv_slope() * eps  # half of K, where [0, 1] has room for it
+        """max(2k + L·eps, k + 2·L·eps) − K, at most 2·L·eps; k = scale/(2e) is K/2 for scale ≤ 1/2 (Theorem 44)."""
+        half, shift = self.scale / (2 * e), self.tv_slope() * eps
         return min(2 * shift, max(2 * half + shift, half + 2 * shift) - self.decision_displacement())
 
     def _tv(self, b: FloatArray, q: FloatArray) -> FloatArray:

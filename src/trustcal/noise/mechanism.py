@@ -175,7 +175,7 @@ class Noise(ABC):
         return self.cdl_shift(eps)
 
     def reach(self, share: float = 0.0) -> float:  # noqa: ARG002 - by those that know more
-        """How far it moves a prediction, but for a share of at most this of the draws; 1 unless known to be less."""
+        """How far draws move a prediction at most, except for this share of them; 1 unless less is known."""
         return 1.0
 
     @abstractmethod

@@ -62,7 +62,7 @@ class ClampedPlateau(ClampedNoise):
         return self._shift(eps, min(CDL_CONSTANT + CDL_SLOPE * self.scale, CDL_ON_CELLS) * self.scale)
 
     def cdl_shift_on_cells(self, eps: float) -> float:
-        """Likewise, with a value at eps = scale² that does not need thresholds to be where they are said to be."""
+        """Likewise, with a value at eps = scale² that also holds where cells move thresholds."""
         return self._shift(eps, CDL_ON_CELLS * self.scale)
 
     def _shift(self, eps: float, bound: float) -> float:

@@ -1,4 +1,4 @@
-"""Uniform noise, clamped to [0, 1]: the best known, within eps/2 of what anyone can guarantee for decision loss."""
+"""Uniform noise, clamped to [0, 1]: for decision loss, within eps/2 of what anyone can guarantee."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from trustcal.noise.mechanism import PerTarget, Target, optimal
 class UniformNoise(ClampedNoise):
     """Uniform noise clamped to [0, 1]: M(q) = clip(q + U, 0, 1), U uniform on [−width, width].
 
-    Minimax optimal for decision loss up to eps/2: it guarantees √(eps/2), and no method that sees no outcomes less than
-    (√(eps² + 2eps) − eps)/2.
+    Minimax optimal for decision loss up to eps/2: it guarantees √(eps/2), and for eps ≤ 1/4 no method that sees no
+    outcomes can guarantee less than (√(eps² + 2eps) − eps)/2 (Theorem 20).
 
     Parameters
     ----------
