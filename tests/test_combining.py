@@ -183,7 +183,7 @@ def test_a_member_that_has_announced_by_itself() -> None:
     """`play` is refused before anybody learns; one round at a time goes on."""
     forecaster = CombinedForecaster((RunningMean(), ElementaryPredictor(10)), MultiCalibeating(2))
     forecaster.members[1].predict_one()
-    with pytest.raises(ValueError, match="play starts a new round"):
+    with pytest.raises(ValueError, match="play starts a new round, but one was announced"):
         forecaster.play([1, 1, 1])
     assert [one.rounds for one in forecaster.members] == [0, 0]
     forecaster.predict_one()

@@ -37,6 +37,7 @@ from trustcal.noise import (
     gaussian,
 )
 from trustcal.noise.bells import Bells
+from trustcal.noise.decays import Exponentials
 from trustcal.noise.density import Density, range_sums
 from trustcal.paper import batch_hardest
 from trustcal.predictor import Predictor
@@ -245,12 +246,30 @@ def test_sums_over_ranges(values: list[float], ranges: list[tuple[int, int]]) ->
 
 def test_a_profile_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many thresholds cross many pieces: they are taken in parts, so that memory does not grow with their product."""
-    rng = np.random.default_rng(3)
+    rng, pairs = np.random.default_rng(3), []
     p, mu = rng.random(200), rng.random(101)
     q = Predictor.from_samples(rng.random(200) < p, p)
+    partly = Exponentials.partly
+
+    def counted(self: Exponentials, piece: NDArray[np.intp], thresholds: FloatArray) -> FloatArray:
+        pairs.append(len(piece) if len(np.unique(thresholds)) > 1 else 1)
+        return partly(self, piece, thresholds)
+
+    monkeypatch.setattr(Exponentials, "partly", counted)
     whole = SmoothedPredictor(q, ClampedLaplace(1e-3)).profile(mu)
-    monkeypatch.setattr("trustcal.noise.density._AT_ONCE", 50)
+    assert max(pairs) > 1000
+    pairs.clear()
+    monkeypatch.setattr("trustcal.noise.density._AT_ONCE", 500)
     assert SmoothedPredictor(q, ClampedLaplace(1e-3)).profile(mu) == pytest.approx(whole, abs=1e-15)
+    assert max(pairs) <= 500
+
+
+def test_sums_over_ranges_of_a_million_values() -> None:
+    """Half of them small, by nearly the factor at which sums of neighbours are taken."""
+    values = np.random.default_rng(5).uniform(0.5, 1.0, 10**6)
+    values[::2] *= 2e-8
+    one = np.arange(0, 10**6, 2)
+    assert abs(range_sums(values, one, one + 1) / values[one] - 1).max() <= 1e-14
 
 
 def test_many_rows_against_a_grid() -> None:

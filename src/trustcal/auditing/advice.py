@@ -105,5 +105,5 @@ def _noise(audit: Audit) -> list[Advice]:
         effect = f"{rounded(after.noise)} would {'' if better else 'not '}reduce the most anyone loses"
         text = f"{effect}: {percent(now)} now, {percent(after.cdl)} after it. {then}"
         said.append(Advice("noise", "On these rows.", text))
-    lower = f"No noise that treats predictions one by one can guarantee less than {percent(limit.value)}"
+    lower = f"{promise.choice.barred.capitalize()} can guarantee less than {percent(limit.value)}"
     return [*said, Advice("noise", "Limit.", f"{lower} at this distance ({limit.source}).")]

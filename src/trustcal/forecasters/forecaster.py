@@ -80,7 +80,9 @@ class Forecaster(ABC):
     def play(self, outcomes: ArrayLike) -> FloatArray:
         """The announcements for these outcomes: the same as predict_one and learn_one in turn, but compiled."""
         if any(isinstance(part, Forecaster) and part._announced is not None for part in parts_of(self)):
-            raise ValueError("play starts a new round: call learn_one with the outcome of the announced one first.")
+            raise ValueError(
+                "play starts a new round, but one was announced: end it with predict_one and learn_one first."
+            )
         y = checked_outcomes(outcomes)
         announced = np.empty(len(y))
         for first in range(0, len(y), 1 << 16):
@@ -92,7 +94,9 @@ class Forecaster(ABC):
     @final
     def to_json(self) -> str:
         """The state; the forecaster that `from_json` makes of it continues bit for bit."""
-        inner = {name: _plain(value) for name, value in _arguments(self).items()}
+        names = signature(type(self)).parameters
+        arguments = {name: getattr(self, "seed" if name == "rng" else name) for name in names}
+        inner = {name: _plain(value) for name, value in arguments.items()}
         state = {name: getattr(self, name) for name in self._STATE}
         fields = {**inner, **state, "rounds": self.rounds, "announced": self._announced}
         return saved(type(self).__name__, _STATE_VERSION, fields)
@@ -163,7 +167,8 @@ def parts_of(thing: object) -> Iterator[object]:
     """The forecaster, smoother or recalibrator itself, and all that it was made from."""
     yield thing
     if isinstance(thing, Forecaster):
-        for value in _arguments(thing).values():
+        for name in signature(type(thing)).parameters:
+            value = getattr(thing, name, None)
             for part in value if isinstance(value, tuple) else (value,):
                 if hasattr(part, "to_json"):
                     yield from parts_of(part)
@@ -192,12 +197,6 @@ def revived(text: object, kind: type[Any]) -> Any:
     if not fits:
         raise ValueError(f"the state is of a {kind.__name__} that this version of trustcal does not have: {name}.")
     return found.from_json(str(text))
-
-
-def _arguments(forecaster: Forecaster) -> dict[str, Any]:
-    """What it was made from, by the names of the parameters."""
-    names = signature(type(forecaster)).parameters
-    return {name: getattr(forecaster, "seed" if name == "rng" else name) for name in names}
 
 
 def _plain(value: Any) -> Any:

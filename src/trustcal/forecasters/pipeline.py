@@ -82,7 +82,7 @@ class SmoothedForecaster(Forecaster):
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """Theorems 19 and 46 with the proved distance to calibration of the forecaster; nothing if there is none.
 
-        Of a forecaster with coins the mean distance is bounded.
+        If it has coins, the bound is on its mean distance, so that CDL has the linear shift (`on_average`).
         """
         proved = [bound.value for bound in self.forecaster.guarantee(horizon) if bound.quantity == "DTC"]
         smoother = self.smoother
@@ -105,7 +105,8 @@ class SmoothedForecaster(Forecaster):
         return self.smoother.transform_many(self.forecaster.play(y))
 
     def _is_sound(self) -> bool:
-        return self._announced is None or self.forecaster._announced is not None
+        announced = self._announced is None or self.forecaster._announced is not None
+        return announced and self.forecaster.rounds >= self.rounds
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:

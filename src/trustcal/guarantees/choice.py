@@ -73,7 +73,7 @@ def choices(eps: float, target: Target = "decision_loss", horizon: int | None = 
     """Every noise at its best parameter, the smallest guarantee first (Theorems 13 to 15, 19, 44, 47).
 
     For a batch the parameter is that of `for_distance`, which is the best for small eps, where the ends of [0, 1] have
-    no effect; for eps beyond about 0.03 another one may have a smaller guarantee.  With a horizon, parameter and number
+    no effect; for eps beyond about 0.01 another one may have a smaller guarantee.  With a horizon, parameter and number
     of cells are searched: with few rounds the grid must be so coarse that every value is seen often.
 
     The lower bound for decision loss is for algorithms that may see all predictions at once (Theorem 20); those for ECE

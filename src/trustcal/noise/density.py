@@ -23,8 +23,8 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 _NOTHING = 1e-13
-_AT_ONCE = 1 << 22
-"""Pairs of a piece and a threshold in it that are held in memory: 200 bytes each."""
+_AT_ONCE = 1 << 18
+"""Pairs of a piece and a threshold in it that are held in memory: 120 bytes each."""
 
 
 class Density(ABC):
@@ -137,12 +137,12 @@ def ratio(densities: FloatArray) -> FloatArray:
 
 
 def range_sums(values: FloatArray, begin: IndexArray, stop: IndexArray) -> FloatArray:
-    """The sums of values[begin:stop], to the last digits however many values there are; none is negative.  O(n).
+    """The sums of values[begin:stop], to the last digits however many values there are; none is negative.
 
-    Where values differ by factors of 1e12 or more, differences of running sums would lose the small ones.  Then sums of
-    2, 4, 8, … neighbours are added, O(n log n).
+    O(n).  Where values differ by factors of 1e8 or more, differences of running sums would lose the small ones.  Then
+    sums of 2, 4, 8, … neighbours are added, O(n log n).
     """
-    if values.max(initial=0.0) > 1e12 * values[values > 0].min(initial=np.inf):
+    if values.max(initial=0.0) > 1e8 * values[values > 0].min(initial=np.inf):
         found = np.zeros(len(begin))
         while (begin < stop).any():
             found += np.where((begin < stop) & (begin % 2 == 1), values[np.minimum(begin, len(values) - 1)], 0.0)

@@ -186,7 +186,7 @@ class TruncatedLaplace(LaplaceNoise, TruncatedNoise):
         d = below + u * whole
         beyond = np.where(d < 0, np.exp(-q / self.scale) + u * whole, np.exp((q - 1) / self.scale) + (1 - u) * whole)
         with np.errstate(divide="ignore"):  # for q ≫ scale, u = 0 asks for a place infinitely far out
-            far = np.where(np.abs(d) < 0.5, np.log1p(-np.minimum(np.abs(d), 0.5)), np.log(beyond))
+            far = np.where(np.abs(d) < 0.5, np.log1p(-np.minimum(np.abs(d), 0.5)), np.minimum(np.log(beyond), -log(2)))
         return np.asarray(np.clip(q + np.copysign(self.scale * far, d), 0, 1))
 
     def _mean_displacement(self, q: FloatArray) -> FloatArray:
