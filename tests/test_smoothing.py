@@ -109,6 +109,7 @@ def test_grid_law_against_a_million_draws(noise: Noise) -> None:
 @pytest.mark.parametrize("end", ["left", "middle"])
 @given(q=predictors(), noise=noises, cells=st.sampled_from([1, 2, 3, 10, 64]))
 @example(q=Predictor([5e-324], [1.0], [5e-324]), noise=ClampedLaplace(1e-6), cells=1)
+@example(q=Predictor([0, 5e-324, 0.25, 0.5, 1], [0.2] * 5, [0, 0, 0, 0.2, 0.2]), noise=ClampedPlateau(1e-3), cells=1)
 def test_grid_law_is_the_difference_of_distribution_functions(q: Predictor, noise: Noise, cells: int, end: Any) -> None:
     law = smooth(q, noise, cells, end)
     assert abs(law.mass.sum() - 1) <= 1e-14

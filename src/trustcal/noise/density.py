@@ -130,9 +130,10 @@ class Density(ABC):
 
 
 def ratio(densities: FloatArray) -> FloatArray:
-    """V/W, where there is any density."""
+    """V/W, where there is any density; not used, and may overflow, where zeros and ones are apart (`bin_masses`)."""
     posterior = np.zeros(densities.shape[1])
-    np.divide(densities[1], densities[0], out=posterior, where=densities[0] > 0)
+    with np.errstate(over="ignore"):
+        np.divide(densities[1], densities[0], out=posterior, where=densities[0] > 0)
     return posterior
 
 
