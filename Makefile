@@ -84,11 +84,12 @@ fuzz: .venv/installed-dev
 	$(BIN)/python -m tests.fuzz
 
 # Where the statements of the paper and of theory.md, and the exact measures, are held against definitions and oracles.
-NIGHTLY := theorems relations guarantees corrections minimax_cdl tightness online_exact worst envelope decisions \
-	bin_free decision_bounds atb_floor measures_decision smoothing smoothed noise forecasters combining per_prediction
+NIGHTLY := smoothed smoothing noise forecasters combining minimax_cdl tightness per_prediction theorems relations guarantees \
+	corrections online_exact worst envelope decisions bin_free decision_bounds atb_floor measures_decision
 nightly: export KILLS := 30
 nightly: test-slow
-	$(BIN)/pytest --numprocesses=auto --hypothesis-profile=nightly --override-ini=faulthandler_timeout=7200 $(NIGHTLY:%=tests/test_%.py)
+	$(BIN)/pytest --numprocesses=auto -m hypothesis --hypothesis-profile=nightly --override-ini=faulthandler_timeout=7200 \
+		$(NIGHTLY:%=tests/test_%.py)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
