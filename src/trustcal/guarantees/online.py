@@ -79,8 +79,8 @@ def online_cdl(
     noise, eps, horizon, cells, end
         As in `online_ece`; K is the decision displacement of the noise.
     on_average : bool, default False
-        Whether it is the mean distance to calibration, over coins of who made the predictions, that is at most eps.
-        Then 2·L·eps is not replaced: what replaces it is convex in eps, so that its mean may be larger.
+        Whether eps bounds only the mean distance to calibration, over the coins of a randomised forecaster.  Then
+        2·L·eps stays: what would replace it is convex in the distance, so its mean may be larger than its value at eps.
 
     Returns
     -------
