@@ -426,11 +426,18 @@ REACH = {ClampedGaussian: 18, TruncatedGaussian: 18, ClampedLaplace: 76, Truncat
 """Values this many scales apart share less than 1e-16 of their outputs."""
 
 
+def calibrated_but_for_rounding(p: float, mass: float) -> Predictor:
+    """The root of p_hat(x) − x is at a value, and rounding may place it beyond."""
+    return Predictor([p, 1.0], [mass, 1 - mass], [mass * p, 1 - mass])
+
+
 @given(q=predictors(), kind=st.sampled_from(list(REACH)), exponent=exponents)
 @example(q=Predictor([0.23], [1.0], [0.0]), kind=ClampedGaussian, exponent=-18)
 @example(q=Predictor([0.25, 0.5, 0.75], [0.2, 0.3, 0.5], [0.1, 0.1, 0.4]), kind=ClampedLaplace, exponent=-20)
 @example(q=Predictor([0.0, 1e-15, 0.25], [0.25, 0.25, 0.5], [0.0, 0.25, 0.0]), kind=ClampedPlateau, exponent=-47)
 @example(q=Predictor([0.59375, 1 - 1e-15], [0.5, 0.5], [0.3125, 0.0]), kind=ClampedPlateau, exponent=-19)
+@example(q=calibrated_but_for_rounding(0.461, 0.22), kind=ClampedLaplace, exponent=-18.7)
+@example(q=calibrated_but_for_rounding(0.67, 0.88), kind=ClampedLaplace, exponent=-21.6)
 def test_noise_of_any_scale_moves_ece_as_little_as_predictions(
     q: Predictor, kind: type[Noise], exponent: float
 ) -> None:

@@ -158,11 +158,12 @@ def absolute_area(
             c[24], c[25], c[26], c[27], c[28], c[29] = 0.0, 0.0, 0.0, 0.0, c[17] + c[16], c[17]
             for k in (24, 18, 12, 6, 0):
                 count = tilted_roots(c, k, h, cuts, count)
-        area = 0.0
-        for j in range(count - 1):
-            x, y = s * cuts[j], width if j == count - 2 else min(s * cuts[j + 1], width)  # s·h may round to less
+        area, x = 0.0, 0.0
+        for j in range(1, count):
+            y = width if j == count - 1 else min(s * cuts[j], width)  # s·h may round to less than width, or to more
             flat = (y - x) * ((a + 0.5 * (x + y)) * level[i][0] - level[i][1])
             area += abs(flat + signed_area(x, y, a, width, s, left[i], right[i]))
+            x = y
         new = total + area
         rest += (total - new) + area if total >= area else (area - new) + total
         total = new
