@@ -21,6 +21,7 @@ from tests.oracles import rounding
 from tests.reference import REFERENCE, law
 from tests.strategies import calibrated_predictors, costly, predictors
 from trustcal import DecisionProblem, cdl_witness, dtc, smcal, smece, ucal
+from trustcal.decisions.envelope import bridge, over_half
 from trustcal.kernels.decay import absolute_area
 from trustcal.measures.decision import cdl, ece
 from trustcal.noise import (
@@ -37,7 +38,7 @@ from trustcal.noise import (
     gaussian,
 )
 from trustcal.noise.bells import Bells
-from trustcal.noise.decays import Exponentials
+from trustcal.noise.decays import Decays, Exponentials
 from trustcal.noise.density import Density, range_sums
 from trustcal.paper import batch_hardest
 from trustcal.predictor import Predictor
@@ -208,7 +209,7 @@ def test_one_prediction_a_few_scales_off(
     error = away + np.exp(-away)
     if kind is ClampedPlateau:
         error = 1.25 + away**2 / 4 if away <= 1 else away + np.exp(1 - away) / 2
-    mass = 10.0 ** np.array(traces)
+    mass = scale * 10.0 ** np.array(traces)
     rest = 1 - mass.sum()
     q = Predictor(
         np.array([p, *np.linspace(0.9, 1.0, len(traces))]),
@@ -521,6 +522,54 @@ def test_gaussian_curvature_is_at_least_what_it_bounds(q: Predictor, scale: floa
     (w, _), (w_slope, v_slope) = density._densities(x), density._slopes(x)
     bound = density.curvature(np.array([left]), np.array([right]))[0]
     assert (2 * w + x * w_slope - v_slope).max() <= bound * (1 + 1e-9) + 1e-9
+
+
+@given(
+    predictors(),
+    st.sampled_from([ClampedLaplace, TruncatedLaplace, ClampedPlateau]),
+    st.sampled_from([1e-9, 1e-3, 0.01, 0.1, 1.0]),
+    st.floats(0, 1),
+    st.floats(-60, 60),
+)
+@example(Predictor([0.5], [1.0], [0.5]), ClampedLaplace, 1e-9, 0.5, 1.0)
+@example(Predictor([0.0], [1.0], [0.0]), TruncatedLaplace, 1e-9, 0.0, 60.0)
+@example(Predictor([0.25], [1.0], [0.25]), ClampedPlateau, 0.1, 0.5, 1.0)
+def test_curvature_is_at_least_what_it_bounds(
+    q: Predictor, kind: Callable[[float], Noise], scale: float, near: float, scales: float
+) -> None:
+    density = kind(scale).density_after(q.p, np.stack([q.mass, q.positive]))
+    assert isinstance(density, Decays)
+    left, right = np.sort(np.clip([near, near + scales * scale], 0, 1))
+    x = np.concatenate([np.linspace(left, right, 50), q.p[(left <= q.p) & (q.p <= right)]])
+    for piece in (density.piece_of(x), density.piece_of(np.nextafter(x, -1))):  # densities have kinks at values
+        start, stop = density.edges[piece], density.edges[piece + 1]
+        falling = density.left[piece].T * np.exp((start - x) / scale)
+        rising = density.right[piece].T * np.exp((x - stop) / scale)
+        (w, _), (w_slope, v_slope) = density.at(piece, x), (rising - falling) / scale
+        bound = density.curvature(np.array([left]), np.array([right]))[0]
+        rounded = 1e-15 * w.max() / scale  # a slope of 1/s times a p_hat that is rounded
+        assert (2 * w + x * w_slope - v_slope).max() <= bound * (1 + 1e-6) + rounded
+
+
+@given(
+    predictors(),
+    st.sampled_from([ClampedGaussian, TruncatedGaussian, ClampedLaplace, TruncatedLaplace, ClampedPlateau]),
+    st.sampled_from([1e-11, 1e-9, 1e-7, 1e-4]),
+    st.booleans(),
+)
+@example(Predictor([0.0, 0.9], [0.5, 0.5], [0.0, 0.45]), ClampedLaplace, 1e-9, False)
+@example(Predictor([0.0, 0.9], [0.5, 0.5], [0.0, 0.45]), ClampedGaussian, 1e-9, False)
+@example(Predictor([0.0, 0.7, 1.0], [0.1, 0.4, 0.5], [0.0, 0.28, 0.5]), ClampedPlateau, 1e-9, False)
+def test_no_chord_is_above_cdl_after_narrow_noise(
+    q: Predictor, kind: Callable[[float], Noise], scale: float, calibrated: bool
+) -> None:
+    """CDL may be as small as the scale, where the posterior of a value is its prediction."""
+    after = SmoothedPredictor(q.calibrated() if calibrated else q, kind(scale))
+    steps = np.concatenate([-np.geomspace(20, 0.01, 200), [0.0], np.geomspace(0.01, 20, 200)])
+    x = np.unique(np.clip(np.append(q.p[:, None] + scale * steps, [0.0, 0.5, 1.0]), 0, 1))
+    r = after.profile(x)
+    chord = over_half(*bridge(x, r, ((0.0, float(r[0])), (1.0, float(r[-1])))))
+    assert 2 * max(chord, float(after.profile(0.5))) <= after.cdl() + 1e-12
 
 
 @given(predictors(), st.sampled_from([0.003, 0.03, 0.3]), st.floats(0, 1))

@@ -36,8 +36,8 @@ class Bells(Density):
     def __init__(self, p: FloatArray, weights: FloatArray, noise: GaussianNoise) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
         self.noise, self.scale = noise, noise.scale
-        peaks = weights[0] * noise.density(p, p)
-        self.steepness, self.most = _steepness(p, peaks, self.scale), float(peaks.sum())
+        peaks = np.stack([weights[0], np.abs(weights[1] - p * weights[0])]) * noise.density(p, p)
+        self.steepness, self.most = _steepness(p, peaks, self.scale), peaks.sum(axis=1)
         self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
         self.nodes = _nodes(p, self.scale)
@@ -126,12 +126,13 @@ class Bells(Density):
         return np.asarray(self._row[piece])
 
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """The largest bound on 2W + |W'| of the cells that an interval touches, or by its distance from all values."""
+        """The largest bound of the cells that an interval touches, or by its distance from all values."""
         cells = len(self.steepness)
         first, last = ((np.minimum(x, 1.0) * cells).astype(np.intp).clip(0, cells - 1) for x in (left, right))
         touched = np.stack([np.maximum(first - 1, 0), last + 1], axis=1).ravel()  # a cell more, as ends are rounded
         inside = np.maximum.reduceat(np.append(self.steepness, 0.0), touched)[::2]
-        return np.minimum(inside, self.most * _steepest(self.away(left, right) / self.scale, self.scale))
+        own, biased = _steepest(self.away(left, right) / self.scale, self.scale)
+        return np.asarray(np.minimum(inside, self.most[0] * own + self.most[1] * biased))
 
 
 def _nodes(p: FloatArray, scale: float) -> FloatArray:
@@ -163,21 +164,30 @@ def _nodes(p: FloatArray, scale: float) -> FloatArray:
 
 
 def _steepness(p: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
-    """At least 2W + |W'| in each cell of half a scale: bells are at most those at the distance of the nearer ends.
+    """At least Σ over values of mass·(2f + |x − p_hat|·|f'|) in each cell of half a scale.
 
-    They fall from 0 on, and are steepest at 1.  O(n + 1/scale).
+    Rows of peaks: the mass of each value, and its mass times |p − p_hat|, times the peak of its bell f.  |x − p_hat| is
+    at most |x − p| + |p − p_hat|, and bells are at most those at the distance of the nearer ends.  O(n + 1/scale).
     """
     cells = min(max(1, ceil(2 / scale)), _MOST_CELLS)
-    height = np.bincount(np.minimum((p * cells).astype(np.intp), cells - 1), peaks, minlength=cells)
+    cell = np.minimum((p * cells).astype(np.intp), cells - 1)
     reach = min(cells, ceil(12 * scale * cells) + 2)
     z = np.maximum(np.abs(np.arange(-reach, reach + 1)) - 1, 0) / (cells * scale)
-    return np.asarray(np.convolve(height, _steepest(z, scale))[reach : reach + cells])
+    own, biased = (
+        np.convolve(np.bincount(cell, peak, minlength=cells), bell)[reach : reach + cells]
+        for peak, bell in zip(peaks, _steepest(z, scale), strict=True)
+    )
+    return np.asarray(own + biased)
 
 
-def _steepest(z: FloatArray, scale: float) -> FloatArray:
-    """At least 2f + |f'| of a bell f with peak 1, z scales from it and farther."""
-    steep = np.maximum(z, 1.0)
-    return np.asarray(2 * np.exp(-(z**2) / 2) + steep * np.exp(-(steep**2) / 2) / scale)
+def _steepest(z: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
+    """At least 2f + d·|f'| and |f'| of a bell f with peak 1 at d, z scales from it and farther; f falls from 0 on.
+
+    |f'| is largest at 1 scale, d·|f'| at √2, and at 40 a bell is 0 in floating point.
+    """
+    near, steep, outer = (np.clip(z, least, 40.0) for least in (0.0, 1.0, sqrt(2)))
+    own = 2 * np.exp(-(near**2) / 2) + outer**2 * np.exp(-(outer**2) / 2)
+    return own, steep * np.exp(-(steep**2) / 2) / scale
 
 
 def condensed(p: FloatArray, weights: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:

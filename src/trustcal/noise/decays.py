@@ -3,6 +3,7 @@ after noise with a plateau and exponential tails."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -19,10 +20,8 @@ class Decays(Density):
     """
 
     scale: float
-    flat: float
-    """How far from a value its own density is constant."""
-    most: float
-    """More than the largest W."""
+    peak: FloatArray | float
+    """The density of each value's noise is at most this times exp(−d/s), at the distance d."""
     level: FloatArray
     left: FloatArray
     right: FloatArray
@@ -59,16 +58,28 @@ class Decays(Density):
         return np.asarray(self.level[piece].T + self.left[piece].T * np.exp(-near) + self.right[piece].T * np.exp(-far))
 
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """(2 + 1/s)·W, bounded over the gap."""
-        # Each value's density has a slope of at most itself/s, so W grows by at most exp(h/s) over the distance h, and
-        # μW' − V', in which a value's slope is weighted by μ − p_hat of that value, is at most W/s.
-        width = (right - left) / self.scale
-        least = np.minimum(*(self.at(self.piece_of(x), x)[0] for x in (left, right)))
-        # Over more than 700 scales W may be 0 in floating point where it is not 0, and its growth says nothing.
-        with np.errstate(over="ignore"):
-            grown = np.where(width < 700, least * np.exp(np.minimum(width, 700)), np.inf)
-        fallen = self.most * np.exp(-np.maximum(self.away(left, right) - self.flat, 0.0) / self.scale)
-        return np.asarray((2 + 1 / self.scale) * np.minimum(grown, fallen))
+        """Σ over values of mass·(2f + |μ − p_hat|·|f'|), f their densities, bounded over the gap."""
+        # |f'| ≤ f/s, so that sums of densities grow by at most exp(h/s) over the distance h.  |μ − p_hat| is at most 1,
+        # and at most the value's own bias plus its distance d from μ; and beyond 40 scales f·d/s < 2e-16·peak.
+        width, most = (right - left) / self.scale, float((self.weights[0] * self.peak).sum())
+        dense = _grown(width, *(self.at(self.piece_of(x), x)[0] for x in (left, right)))
+        dense = np.minimum(dense, most * np.exp(-self.away(left, right) / self.scale))
+        biased = _grown(width, self._biased(left), self._biased(right))
+        steep = np.minimum(dense, biased + self.scale * (40 * dense + 2e-16 * most))
+        return np.asarray(2 * dense + steep / self.scale)
+
+    def _biased(self, x: FloatArray) -> FloatArray:
+        """At least Σ over values of mass·|p − p_hat|·f."""
+        places, left, right = self._bias
+        gap = np.clip(np.searchsorted(places, x, side="right") - 1, 0, len(places) - 2)
+        near, far = (x - places[gap]) / self.scale, (places[gap + 1] - x) / self.scale
+        return np.asarray(left[gap, 0] * np.exp(-near) + right[gap, 0] * np.exp(-far))
+
+    @cached_property
+    def _bias(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """0, 1 and the values, and what reaches each gap between them, as `left` and `right`."""
+        places, (mass, positive) = np.union1d(self.p, [0.0, 1.0]), self.weights
+        return places, *sweeps(places, self.p, (np.abs(positive - self.p * mass) * self.peak)[None], self.scale)
 
 
 @final
@@ -77,11 +88,9 @@ class Exponentials(Decays):
 
     def __init__(self, p: FloatArray, weights: FloatArray, noise: Noise, scale: float) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
-        self.scale, self.flat = scale, 0.0
+        self.scale, self.peak = scale, noise.density(p, p)
         self.edges = np.union1d(p, [0.0, 1.0])
-        peak = noise.density(p, p)
-        self.most = float(self.weights[0] @ peak)
-        self.left, self.right = sweeps(self.edges, p, self.weights * peak, scale)
+        self.left, self.right = sweeps(self.edges, p, self.weights * self.peak, scale)
         self.level = np.zeros_like(self.left)
         self.fill()
 
@@ -100,6 +109,14 @@ class Exponentials(Decays):
 def sweeps(places: FloatArray, p: FloatArray, peaks: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
     """What reaches each gap between places from its left and its right end: a column for each row of peaks at p."""
     return swept(places, p, peaks, scale)[:-1], swept(places[::-1], p, peaks, scale)[-2::-1]
+
+
+def _grown(width: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """What sums of densities are at most in gaps so many scales wide, by the sums at their ends."""
+    # Over more than 700 scales sums may be 0 in floating point where they are not 0, and their growth says nothing.
+    with np.errstate(over="ignore"):
+        grown = np.minimum(left, right) * np.exp(np.minimum(width, 700.0))
+    return np.where(width < 700, grown, np.inf)
 
 
 def swept(places: FloatArray, begin: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:

@@ -127,8 +127,8 @@ class Plateaus(Decays):
 
     def __init__(self, p: FloatArray, weights: FloatArray, noise: ClampedPlateau) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
-        self.scale = self.flat = s = noise.scale
-        self.most = float(weights[0].sum()) / (4 * s)
+        self.scale = s = noise.scale
+        self.peak = e / (4 * s)
         # Ends are rounded, as if predictions were moved by a rounding error.  Where a half of the plateau is narrower
         # than the gap between floats, its tail has its mass.
         start, end = p - s, p + s
