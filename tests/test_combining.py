@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import trustcal as tc
 from trustcal.cells import announced, cell_of
@@ -15,6 +16,7 @@ from trustcal.forecasters import (
     CalibratedForecaster,
     CombinedForecaster,
     ElementaryPredictor,
+    Forecast,
     Forecaster,
     HedgingForecaster,
     MultiCalibeating,
@@ -140,6 +142,32 @@ def noisy(forecaster: Forecaster, seed: int) -> SmoothedForecaster:
     return SmoothedForecaster(forecaster, tc.OnlineSmoother(tc.RandomRounding(20.0), rng=seed))
 
 
+class Several(Forecaster):
+    """A forecaster of a user's, made from others in a list: it announces their mean."""
+
+    def __init__(self, models: list[Forecaster]) -> None:
+        self.models = models
+
+    def forecast(self) -> Forecast:
+        return Forecast((0.5,), (1.0,))
+
+    def guarantee(self, horizon: int) -> tuple[tc.guarantees.Bound, ...]:
+        return ()
+
+    def _announce(self) -> float:
+        return float(np.mean([one.predict_one() for one in self.models]))
+
+    def _update(self, y: int) -> None:
+        for one in self.models:
+            one.learn_one(y)
+
+    def _play(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(np.mean([one.play(y) for one in self.models], axis=0))
+
+    def _is_sound(self) -> bool:
+        return True
+
+
 def test_shared_parts_and_seeds_are_refused() -> None:
     """At any depth: a shared part would learn twice, and the coins of one seed would be announced by another part."""
     mean, smoother, beat = RunningMean(), tc.OnlineSmoother(tc.RandomRounding(20.0), rng=2), MultiCalibeating(2)
@@ -153,12 +181,14 @@ def test_shared_parts_and_seeds_are_refused() -> None:
         (noisy(RunningMean(), 3), noisy(ElementaryPredictor(10), 3)),
         tuple(SmoothedForecaster(one, smoother) for one in (RunningMean(), ElementaryPredictor(10))),
     ):
-        with pytest.raises(ValueError, match=r"parts must differ, .* give each its own rng"):
+        with pytest.raises(ValueError, match=r"parts must differ, .* make each anew, with its own rng"):
             CombinedForecaster(alike, MultiCalibeating(2))
     with pytest.raises(ValueError, match="parts must differ"):
         CombinedForecaster((inner, HedgingForecaster(10)), beat)
     with pytest.raises(ValueError, match="parts must differ"):
         noisy(noisy(RunningMean(), 3), 3)
+    with pytest.raises(ValueError, match="parts must differ"):
+        CombinedForecaster((Several([NoisyMean(rng=1)]), CalibratedForecaster(10, rng=1)), MultiCalibeating(2))
     assert CombinedForecaster((NoisyMean(rng=4), noisy(inner, 4)), MultiCalibeating(2)).play([1]).shape == (1,)
 
 

@@ -366,10 +366,13 @@ def test_theorem_o9_for_every_string_of_outcomes(rounds: int) -> None:
         return total
 
     start = StepForecaster(rounds, cells=2, rng=0)
-    if start.rate < 0.5:
-        assert start.guarantee(rounds)[0].value == pytest.approx(2 * sqrt(log(6) / rounds) + 1 / 8)
     largest = max(mean(start, outcomes) for outcomes in strings(rounds))
     assert largest <= 6 * (1 + start.rate / 8) ** rounds * (1 + 1e-12)  # announcing 0 only, ones would make it larger
+
+
+def test_theorem_o9_as_it_is_stated() -> None:
+    assert StepForecaster(7, cells=2, rng=0).rate == 0.5  # with fewer rounds than 8 the best rate is too large
+    assert StepForecaster(8, cells=2, rng=0).guarantee(8)[0].value == pytest.approx(2 * sqrt(log(6) / 8) + 1 / 8)
 
 
 def test_steps_do_not_overflow_in_long_games() -> None:
@@ -517,6 +520,32 @@ def test_forecasters_of_users_play_alone_and_inside_others() -> None:
     assert SmoothedForecaster(Wrapped(0.5), smoother).play([1, 0]).shape == (2,)
     combined = CombinedForecaster((Wrapped(0.5), RunningMean()), MultiCalibeating(2))
     assert combined.play([1, 0]).shape == (2,)
+
+
+def test_what_is_proved_of_the_first_rounds_is_said_of_no_others() -> None:
+    """A forecaster that learnt 10^7 other outcomes would give the second pipeline an ECE of 0.475, beyond its bound."""
+    base, noise = CalibratedForecaster(100, rng=1), tc.UniformNoise(0.25)
+    one, two = (SmoothedForecaster(base, tc.OnlineSmoother(noise, cells=20, rng=seed)) for seed in (1, 2))
+    assert len(one.guarantee(100)) == len(two.guarantee(100)) == 2
+    one.play(np.arange(100) % 2)
+    assert len(one.guarantee(100)) == 2
+    late = SmoothedForecaster(base, tc.OnlineSmoother(noise, cells=20, rng=3))
+    assert two.guarantee(100) == late.guarantee(100) == ()
+
+
+class Passing(Wrapped):
+    """A forecaster of a user's that passes on what another one proves, whose coins cannot be seen from outside."""
+
+    def guarantee(self, horizon: int) -> tuple[tc.guarantees.Bound, ...]:
+        return CalibratedForecaster(horizon, rng=1).guarantee(horizon)
+
+
+def test_a_forecaster_of_a_users_may_be_randomised() -> None:
+    noise, rounds = tc.ClampedLaplace(0.2), 10**6
+    proved = next(bound.value for bound in Passing(0.5).guarantee(rounds) if bound.quantity == "DTC")
+    found = SmoothedForecaster(Passing(0.5), tc.OnlineSmoother(noise, cells=100, rng=2)).guarantee(rounds)[1]
+    assert found == online_cdl(noise, proved, rounds, cells=100, on_average=True)
+    assert found.value > online_cdl(noise, proved, rounds, cells=100).value + 0.03
 
 
 def test_a_pipeline_ahead_of_its_forecaster_is_refused() -> None:

@@ -55,6 +55,7 @@ class ElementaryPredictor(Forecaster):
     DTC ≤ 0.333333 (Theorem O.1)
     """
 
+    randomised = False
     _STATE: ClassVar[tuple[str, ...]] = ("balance", "position")
 
     def __init__(self, horizon: int | None = None, *, cells: int | None = None, end: End = "middle") -> None:

@@ -46,6 +46,8 @@ class Forecaster(ABC):
     It can be saved between any two calls, and `play` answers many known outcomes at once, bit for bit the same.
     """
 
+    randomised: ClassVar[bool] = True
+    """Whether announcements may be drawn: then what `guarantee` bounds are means."""
     rounds: int = 0
     """Number of outcomes learnt."""
     _announced: float | None = None
@@ -166,12 +168,11 @@ class Coins:
 def parts_of(thing: object) -> Iterator[object]:
     """The forecaster, smoother or recalibrator itself, and all that it was made from."""
     yield thing
-    if isinstance(thing, Forecaster):
-        for name in signature(type(thing)).parameters:
-            value = getattr(thing, name, None)
-            for part in value if isinstance(value, tuple) else (value,):
-                if hasattr(part, "to_json"):
-                    yield from parts_of(part)
+    for name in signature(type(thing)).parameters:
+        value = getattr(thing, name, None)
+        for part in value if isinstance(value, tuple | list) else (value,):
+            if hasattr(part, "rounds"):  # it learns, or draws
+                yield from parts_of(part)
 
 
 def keep_apart(*things: object) -> None:
@@ -182,7 +183,9 @@ def keep_apart(*things: object) -> None:
     parts = [part for thing in things for part in parts_of(thing)]
     drawn = [(isinstance(part, Forecaster), part.seed) for part in parts if hasattr(part, "seed")]
     if len(set(map(id, parts))) < len(parts) or len(set(drawn)) < len(drawn):
-        raise ValueError("parts must differ, but two are the same or have the same seed: give each its own rng.")
+        raise ValueError(
+            "parts must differ, but two are the same object or have the same seed: make each anew, with its own rng."
+        )
 
 
 def revived(text: object, kind: type[Any]) -> Any:
@@ -201,7 +204,7 @@ def revived(text: object, kind: type[Any]) -> Any:
 
 def _plain(value: Any) -> Any:
     """A parameter as it is saved: a number or a word, the state of a forecaster, or those of several."""
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
     return value.to_json() if hasattr(value, "to_json") else value
 

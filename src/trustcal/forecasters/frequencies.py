@@ -24,6 +24,7 @@ class RunningMean(Forecaster):
     array([0.5       , 0.75      , 0.83333333])
     """
 
+    randomised = False
     _STATE: ClassVar[tuple[str, ...]] = ("ones",)
 
     def __init__(self) -> None:

@@ -44,6 +44,7 @@ class HedgingForecaster(Forecaster):
     array([0. , 0.5, 1. ])
     """
 
+    randomised = False
     _STATE: ClassVar[tuple[str, ...]] = ("value", "position")
 
     def __init__(self, horizon: int, *, cells: int | None = None) -> None:

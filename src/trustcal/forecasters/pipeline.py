@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, final
 import numpy as np
 
 from trustcal.cells import announcements
-from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, keep_apart, parts_of, revived
+from trustcal.forecasters.forecaster import FloatArray, Forecast, Forecaster, IntArray, keep_apart, revived
 from trustcal.guarantees import Bound, online_cdl, online_ece
 from trustcal.smoothing.online import OnlineSmoother
 
@@ -23,7 +23,7 @@ class SmoothedForecaster(Forecaster):
     Parameters
     ----------
     forecaster : Forecaster
-        Makes the predictions.
+        Makes the predictions.  Nothing is guaranteed if it learns outcomes elsewhere, before or besides.
     smoother : OnlineSmoother
         Adds the noise.
 
@@ -82,17 +82,19 @@ class SmoothedForecaster(Forecaster):
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """Theorems 19 and 46 with the proved distance to calibration of the forecaster; nothing if there is none.
 
-        If it has coins, the bound is on its mean distance, so that CDL has the linear shift (`on_average`).
+        If it is randomised, the bound is on its mean distance, so that CDL has the linear shift (`on_average`).  What
+        is proved of the forecaster is about its first rounds, so they must be those of the pipeline.
         """
+        if self.forecaster.rounds != self.rounds:
+            return ()
         proved = [bound.value for bound in self.forecaster.guarantee(horizon) if bound.quantity == "DTC"]
         smoother = self.smoother
         if not proved or (smoother.noise.grid_size() is not None and smoother.cells is not None):
             return ()  # nothing is proved of two grids in succession
-        eps, coins = min(proved[0], 1.0), any(hasattr(part, "seed") for part in parts_of(self.forecaster))
-        noise, cells, end = smoother.noise, smoother.cells, smoother.end
+        eps, noise, cells, end = min(proved[0], 1.0), smoother.noise, smoother.cells, smoother.end
         return (
             online_ece(noise, eps, horizon, cells=cells, end=end),
-            online_cdl(noise, eps, horizon, cells=cells, end=end, on_average=coins),
+            online_cdl(noise, eps, horizon, cells=cells, end=end, on_average=self.forecaster.randomised),
         )
 
     def _announce(self) -> float:
