@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from math import exp, log
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -143,10 +145,11 @@ def noisy(forecaster: Forecaster, seed: int) -> SmoothedForecaster:
 
 
 class Several(Forecaster):
-    """A forecaster of a user's, made from others in a list: it announces their mean."""
+    """A forecaster of a user's, which holds others in private, some of them twice: it announces their mean."""
 
     def __init__(self, models: list[Forecaster]) -> None:
-        self.models = models
+        self._models = {"first": models[0], "others": models[1:]}
+        self._all = models
 
     def forecast(self) -> Forecast:
         return Forecast((0.5,), (1.0,))
@@ -155,14 +158,14 @@ class Several(Forecaster):
         return ()
 
     def _announce(self) -> float:
-        return float(np.mean([one.predict_one() for one in self.models]))
+        return float(np.mean([one.predict_one() for one in self._all]))
 
     def _update(self, y: int) -> None:
-        for one in self.models:
+        for one in self._all:
             one.learn_one(y)
 
     def _play(self, y: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(np.mean([one.play(y) for one in self.models], axis=0))
+        return np.asarray(np.mean([one.play(y) for one in self._all], axis=0))
 
     def _is_sound(self) -> bool:
         return True
@@ -189,7 +192,33 @@ def test_shared_parts_and_seeds_are_refused() -> None:
         noisy(noisy(RunningMean(), 3), 3)
     with pytest.raises(ValueError, match="parts must differ"):
         CombinedForecaster((Several([NoisyMean(rng=1)]), CalibratedForecaster(10, rng=1)), MultiCalibeating(2))
+    with pytest.raises(ValueError, match="parts must differ"):
+        CombinedForecaster((Several([mean]), Several([mean])), MultiCalibeating(2))
+    several = Several([RunningMean(), NoisyMean(rng=1)])
+    assert CombinedForecaster((several, NoisyMean(rng=2)), MultiCalibeating(2)).play([1]).shape == (1,)
     assert CombinedForecaster((NoisyMean(rng=4), noisy(inner, 4)), MultiCalibeating(2)).play([1]).shape == (1,)
+
+
+class Odd(Several):
+    """It holds what learns nothing, and itself."""
+
+    def __init__(self, thing: object) -> None:
+        super().__init__([RunningMean()])
+        self.thing, self.me = thing, self
+
+
+@pytest.mark.parametrize("thing", [RunningMean, Mock(), SimpleNamespace(rounds=3, seed=[1]), {"rounds": 1}])
+def test_what_does_not_learn_may_be_shared(thing: object) -> None:
+    assert CombinedForecaster((Odd(thing), Odd(thing)), MultiCalibeating(2)).play([1, 0]).shape == (2,)
+
+
+def test_a_combination_guarantees_nothing_if_its_parts_learn_elsewhere() -> None:
+    """Two combinations with one `beat`: zeros after 10^4 ones have a Brier regret of 0.9."""
+    beat = MultiCalibeating(2)
+    one, two = (CombinedForecaster((RunningMean(), HedgingForecaster(10)), beat) for _ in range(2))
+    one.play([1, 1, 1])
+    assert len(one.guarantee(10)) == 1
+    assert two.guarantee(10) == ()
 
 
 @pytest.mark.parametrize("seed", [7, 8])

@@ -32,7 +32,7 @@ class CombinedForecaster(Forecaster):
     members : sequence of Forecaster
         At least two, which share nothing and have different seeds.
     beat : MultiCalibeating
-        For as many scores as there are members; new, without rounds.
+        For as many scores as there are members; new, without rounds, and not used elsewhere.
 
     References
     ----------
@@ -75,7 +75,12 @@ class CombinedForecaster(Forecaster):
         return Forecast(tuple(values), tuple(weights))
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """A bound on the excess of the Brier score over the best refinement of a member, and so on the regret."""
+        """A bound on the excess of the Brier score over the best refinement of a member, and so on the regret.
+
+        Nothing if `beat` has learnt elsewhere: its first rounds must be those of the combination.
+        """
+        if self.beat.rounds != self.rounds:
+            return ()
         (beaten,) = self.beat.guarantee(horizon)
         return (Bound("Brier regret", beaten.value, "Theorem O.11", True),)
 

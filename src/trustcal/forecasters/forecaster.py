@@ -15,6 +15,7 @@ import trustcal.forecasters
 from trustcal.checking import Role, checked_count, checked_outcome, checked_outcomes, checked_prediction
 from trustcal.guarantees import Bound
 from trustcal.smoothing.draws import uniforms
+from trustcal.smoothing.online import OnlineSmoother
 from trustcal.states import damage_refused, loaded, saved
 
 FloatArray = NDArray[np.float64]
@@ -165,14 +166,21 @@ class Coins:
         return uniforms(self.seed, self.role, np.arange(first, last, dtype=np.uint64))
 
 
-def parts_of(thing: object) -> Iterator[object]:
-    """The forecaster, smoother or recalibrator itself, and all that it was made from."""
+def parts_of(thing: object, inside: tuple[object, ...] = ()) -> Iterator[object]:
+    """The forecaster, smoother or recalibrator itself, and all that it holds; inside: what holds it."""
     yield thing
-    for name in signature(type(thing)).parameters:
-        value = getattr(thing, name, None)
-        for part in value if isinstance(value, tuple | list) else (value,):
-            if hasattr(part, "rounds"):  # it learns, or draws
-                yield from parts_of(part)
+    held: dict[int, object] = {}  # each part once, under whatever names
+    for value in getattr(thing, "__dict__", {}).values():
+        some = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
+        held.update((id(part), part) for part in some if _learns(part) or isinstance(part, OnlineSmoother))
+    for part in held.values():
+        if not any(part is one for one in (*inside, thing)):
+            yield from parts_of(part, (*inside, thing))
+
+
+def _learns(thing: object) -> bool:
+    """Whether it is a forecaster, a recalibrator or a model of the user's; a class is none."""
+    return callable(getattr(type(thing), "learn_one", None))
 
 
 def keep_apart(*things: object) -> None:
@@ -181,7 +189,11 @@ def keep_apart(*things: object) -> None:
     A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.
     """
     parts = [part for thing in things for part in parts_of(thing)]
-    drawn = [(isinstance(part, Forecaster), part.seed) for part in parts if hasattr(part, "seed")]
+    drawn = [
+        (isinstance(part, Forecaster), part.seed)
+        for part in parts
+        if isinstance(part, Forecaster | OnlineSmoother) and hasattr(part, "seed")
+    ]
     if len(set(map(id, parts))) < len(parts) or len(set(drawn)) < len(drawn):
         raise ValueError(
             "parts must differ, but two are the same object or have the same seed: make each anew, with its own rng."
@@ -204,7 +216,7 @@ def revived(text: object, kind: type[Any]) -> Any:
 
 def _plain(value: Any) -> Any:
     """A parameter as it is saved: a number or a word, the state of a forecaster, or those of several."""
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple):
         return [_plain(one) for one in value]
     return value.to_json() if hasattr(value, "to_json") else value
 

@@ -85,13 +85,13 @@ class SmoothedForecaster(Forecaster):
         If it is randomised, the bound is on its mean distance, so that CDL has the linear shift (`on_average`).  What
         is proved of the forecaster is about its first rounds, so they must be those of the pipeline.
         """
-        if self.forecaster.rounds != self.rounds:
-            return ()
         proved = [bound.value for bound in self.forecaster.guarantee(horizon) if bound.quantity == "DTC"]
-        smoother = self.smoother
-        if not proved or (smoother.noise.grid_size() is not None and smoother.cells is not None):
+        noise, cells, end = self.smoother.noise, self.smoother.cells, self.smoother.end
+        if noise.grid_size() is not None and cells is not None:
             return ()  # nothing is proved of two grids in succession
-        eps, noise, cells, end = min(proved[0], 1.0), smoother.noise, smoother.cells, smoother.end
+        if not proved or self.forecaster.rounds != self.rounds:
+            return ()
+        eps = min(proved[0], 1.0)
         return (
             online_ece(noise, eps, horizon, cells=cells, end=end),
             online_cdl(noise, eps, horizon, cells=cells, end=end, on_average=self.forecaster.randomised),

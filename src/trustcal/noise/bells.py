@@ -9,6 +9,7 @@ good as 12, with the weights for which those polynomials have the same sums.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from math import ceil, pi, sqrt
 from typing import TYPE_CHECKING, final
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from trustcal.kernels.series import positive_areas
 from trustcal.noise.bias import absolute_bias
-from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
+from trustcal.noise.density import Density, FloatArray, IndexArray, ratio, running_sums
 from trustcal.noise.nearby import mixed, sign_changes
 from trustcal.rows import run_starts
 
@@ -36,8 +37,8 @@ class Bells(Density):
     def __init__(self, p: FloatArray, weights: FloatArray, noise: GaussianNoise) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
         self.noise, self.scale = noise, noise.scale
-        peaks = np.stack([weights[0], np.abs(weights[1] - p * weights[0])]) * noise.density(p, p)
-        self.steepness, self.most = _steepness(p, peaks, self.scale), peaks.sum(axis=1)
+        self.own = np.stack([weights[0], np.abs(weights[1] - p * weights[0])]) * noise.density(p, p)
+        """Two rows: the mass of each value, and its mass times |p − p_hat|, times the peak of its bell."""
         self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
         self.nodes = _nodes(p, self.scale)
@@ -126,13 +127,31 @@ class Bells(Density):
         return np.asarray(self._row[piece])
 
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """The largest bound of the cells that an interval touches, or by its distance from all values."""
-        cells = len(self.steepness)
+        """The largest bound of the cells of half a scale that an interval touches, if they are not too many."""
+        if 2 / self.scale > _MOST_CELLS:
+            return self._by_rings(left, right)
+        cells = len(self._steepness)
         first, last = ((np.minimum(x, 1.0) * cells).astype(np.intp).clip(0, cells - 1) for x in (left, right))
         touched = np.stack([np.maximum(first - 1, 0), last + 1], axis=1).ravel()  # a cell more, as ends are rounded
-        inside = np.maximum.reduceat(np.append(self.steepness, 0.0), touched)[::2]
-        own, biased = _steepest(self.away(left, right) / self.scale, self.scale)
-        return np.asarray(np.minimum(inside, self.most[0] * own + self.most[1] * biased))
+        return np.asarray(np.maximum.reduceat(np.append(self._steepness, 0.0), touched)[::2])
+
+    @cached_property
+    def _steepness(self) -> FloatArray:
+        return _steepness(self.p, self.own, self.scale)
+
+    @cached_property
+    def _reached(self) -> FloatArray:
+        return running_sums(self.own)
+
+    def _by_rings(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """By the masses in each interval and up to 1, 2, …, 12 scales from it; bells farther away have 1e-32 in it."""
+        reach = np.arange(13) * self.scale
+        begin = np.searchsorted(self.p, left[:, None] - reach)
+        stop = np.searchsorted(self.p, right[:, None] + reach, side="right")
+        within = self._reached[:, stop] - self._reached[:, begin]
+        rings = np.maximum(np.diff(within, prepend=0.0), 0.0)
+        bells = _steepest(np.array([0.0, *range(12)]), self.scale)
+        return np.asarray(np.einsum("rik,rk->i", rings, bells))
 
 
 def _nodes(p: FloatArray, scale: float) -> FloatArray:
@@ -164,30 +183,24 @@ def _nodes(p: FloatArray, scale: float) -> FloatArray:
 
 
 def _steepness(p: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
-    """At least Σ over values of mass·(2f + |x − p_hat|·|f'|) in each cell of half a scale.
+    """At least Σ over values of mass·(2f + |p − p_hat|·|f'|) in each cell of half a scale (see `Decays.curvature`).
 
-    Rows of peaks: the mass of each value, and its mass times |p − p_hat|, times the peak of its bell f.  |x − p_hat| is
-    at most |x − p| + |p − p_hat|, and bells are at most those at the distance of the nearer ends.  O(n + 1/scale).
+    Bells are at most those at the distance of the nearer ends.  O(n + 1/scale).
     """
-    cells = min(max(1, ceil(2 / scale)), _MOST_CELLS)
+    cells = max(1, ceil(2 / scale))
     cell = np.minimum((p * cells).astype(np.intp), cells - 1)
     reach = min(cells, ceil(12 * scale * cells) + 2)
     z = np.maximum(np.abs(np.arange(-reach, reach + 1)) - 1, 0) / (cells * scale)
-    own, biased = (
-        np.convolve(np.bincount(cell, peak, minlength=cells), bell)[reach : reach + cells]
-        for peak, bell in zip(peaks, _steepest(z, scale), strict=True)
-    )
-    return np.asarray(own + biased)
+    height = np.stack([np.bincount(cell, peak, minlength=cells) for peak in peaks])
+    bounds = [np.convolve(*pair)[reach : reach + cells] for pair in zip(height, _steepest(z, scale), strict=True)]
+    return np.asarray(np.sum(bounds, axis=0))
 
 
-def _steepest(z: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:
-    """At least 2f + d·|f'| and |f'| of a bell f with peak 1 at d, z scales from it and farther; f falls from 0 on.
-
-    |f'| is largest at 1 scale, d·|f'| at √2, and at 40 a bell is 0 in floating point.
-    """
-    near, steep, outer = (np.clip(z, least, 40.0) for least in (0.0, 1.0, sqrt(2)))
-    own = 2 * np.exp(-(near**2) / 2) + outer**2 * np.exp(-(outer**2) / 2)
-    return own, steep * np.exp(-(steep**2) / 2) / scale
+def _steepest(z: FloatArray, scale: float) -> FloatArray:
+    """At least 2f and |f'| of a bell f with peak 1, in two rows, z scales from it and farther."""
+    # 2f falls from 0 scales on and |f'| from 1 scale on.
+    near, steep = np.clip(z, 0.0, 40.0), np.clip(z, 1.0, 40.0)  # at 40 scales they are 0 in floating point
+    return np.stack([2 * np.exp(-(near**2) / 2), steep * np.exp(-(steep**2) / 2) / scale])
 
 
 def condensed(p: FloatArray, weights: FloatArray, scale: float) -> tuple[FloatArray, FloatArray]:

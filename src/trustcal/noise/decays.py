@@ -58,15 +58,14 @@ class Decays(Density):
         return np.asarray(self.level[piece].T + self.left[piece].T * np.exp(-near) + self.right[piece].T * np.exp(-far))
 
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Σ over values of mass·(2f + |μ − p_hat|·|f'|), f their densities, bounded over the gap."""
-        # |f'| ≤ f/s, so that sums of densities grow by at most exp(h/s) over the distance h.  |μ − p_hat| is at most 1,
-        # and at most the value's own bias plus its distance d from μ; and beyond 40 scales f·d/s < 2e-16·peak.
+        """Σ over values of mass·(2 + |p − p_hat|/s)·f, f their densities, bounded over the gap."""
+        # A value adds mass·(μ − p_hat)·f' to μW' − V', where (μ − p)·f' ≤ 0, since f falls away from p, and |f'| ≤ f/s.
+        # So sums of densities grow by at most exp(h/s) over the distance h.
         width, most = (right - left) / self.scale, float((self.weights[0] * self.peak).sum())
         dense = _grown(width, *(self.at(self.piece_of(x), x)[0] for x in (left, right)))
         dense = np.minimum(dense, most * np.exp(-self.away(left, right) / self.scale))
-        biased = _grown(width, self._biased(left), self._biased(right))
-        steep = np.minimum(dense, biased + self.scale * (40 * dense + 2e-16 * most))
-        return np.asarray(2 * dense + steep / self.scale)
+        biased = np.minimum(_grown(width, self._biased(left), self._biased(right)), dense)
+        return np.asarray(2 * dense + biased / self.scale)
 
     def _biased(self, x: FloatArray) -> FloatArray:
         """At least Σ over values of mass·|p − p_hat|·f."""
