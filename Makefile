@@ -88,8 +88,8 @@ NIGHTLY := smoothed smoothing noise forecasters combining minimax_cdl tightness 
 	corrections online_exact worst envelope decisions bin_free decision_bounds atb_floor measures_decision
 nightly: export KILLS := 30
 nightly: test-slow
-	$(BIN)/pytest --numprocesses=auto -m hypothesis --hypothesis-profile=nightly --override-ini=faulthandler_timeout=7200 \
-		$(NIGHTLY:%=tests/test_%.py)
+	$(BIN)/pytest --numprocesses=auto --dist=worksteal --durations=20 -m hypothesis --hypothesis-profile=nightly \
+		--override-ini=faulthandler_timeout=7200 $(NIGHTLY:%=tests/test_%.py)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage
