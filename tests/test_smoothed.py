@@ -547,6 +547,7 @@ def test_gaussian_curvature_is_at_least_what_it_bounds(
 @example(Predictor([0.5], [1.0], [0.5]), ClampedLaplace, 1e-9, 0.5, 1.0)
 @example(Predictor([0.0], [1.0], [0.0]), TruncatedLaplace, 1e-9, 0.0, 60.0)
 @example(Predictor([0.25], [1.0], [0.25]), ClampedPlateau, 0.1, 0.5, 1.0)
+@example(Predictor([0.75], [1.0], [0.0]), ClampedLaplace, 0.001, 0.0, 5.0)
 @example(Predictor([0.5], [1.0], [1.0]), ClampedLaplace, 1e-9, 0.5, 1.5)
 @example(Predictor([0.5], [1.0], [1.0]), TruncatedLaplace, 1e-9, 0.5, -1.5)
 @example(Predictor([0.5], [1.0], [1.0]), ClampedPlateau, 1e-9, 0.5, 1.5)
@@ -563,7 +564,7 @@ def test_curvature_is_at_least_what_it_bounds(
         rising = density.right[piece].T * np.exp((x - stop) / scale)
         (w, _), (w_slope, v_slope) = density.at(piece, x), (rising - falling) / scale
         bound = density.curvature(np.array([left]), np.array([right]))[0]
-        rounded = 1e-15 * w.max() / scale  # a slope of 1/s times a p_hat that is rounded
+        rounded = 1e-15 * w.max() / scale + 1e-300  # a slope of 1/s times a p_hat that is rounded; subnormal numbers
         assert (2 * w + x * w_slope - v_slope).max() <= bound * (1 + 1e-6) + rounded
 
 
