@@ -37,7 +37,7 @@ class Bells(Density):
     def __init__(self, p: FloatArray, weights: FloatArray, noise: GaussianNoise) -> None:
         super().__init__(p, weights, noise.atoms(p).mass)
         self.noise, self.scale = noise, noise.scale
-        self.own = np.stack([weights[0], np.abs(weights[1] - p * weights[0])]) * noise.density(p, p)
+        self.own_peaks = np.stack([weights[0], np.abs(weights[1] - p * weights[0])]) * noise.density(p, p)
         """Two rows: the mass of each value, and its mass times |p − p_hat|, times the peak of its bell."""
         self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
@@ -130,25 +130,27 @@ class Bells(Density):
         """The largest bound of the cells of half a scale that an interval touches, if they are not too many."""
         if 2 / self.scale > _MOST_CELLS:
             return self._by_rings(left, right)
-        cells = len(self._steepness)
+        cells = len(self._by_cell)
         first, last = ((np.minimum(x, 1.0) * cells).astype(np.intp).clip(0, cells - 1) for x in (left, right))
         touched = np.stack([np.maximum(first - 1, 0), last + 1], axis=1).ravel()  # a cell more, as ends are rounded
-        return np.asarray(np.maximum.reduceat(np.append(self._steepness, 0.0), touched)[::2])
+        return np.asarray(np.maximum.reduceat(np.append(self._by_cell, 0.0), touched)[::2])
 
     @cached_property
-    def _steepness(self) -> FloatArray:
-        return _steepness(self.p, self.own, self.scale)
+    def _by_cell(self) -> FloatArray:
+        """The bound in each cell of half a scale."""
+        return _steepness(self.p, self.own_peaks, self.scale)
 
     @cached_property
-    def _reached(self) -> FloatArray:
-        return running_sums(self.own)
+    def _up_to(self) -> FloatArray:
+        """`own_peaks`, summed up to each value."""
+        return running_sums(self.own_peaks)
 
     def _by_rings(self, left: FloatArray, right: FloatArray) -> FloatArray:
         """By the masses in each interval and up to 1, 2, …, 12 scales from it; bells farther away have 1e-32 in it."""
         reach = np.arange(13) * self.scale
         begin = np.searchsorted(self.p, left[:, None] - reach)
         stop = np.searchsorted(self.p, right[:, None] + reach, side="right")
-        within = self._reached[:, stop] - self._reached[:, begin]
+        within = self._up_to[:, stop] - self._up_to[:, begin]
         rings = np.maximum(np.diff(within, prepend=0.0), 0.0)
         bells = _steepest(np.array([0.0, *range(12)]), self.scale)
         return np.asarray(np.einsum("rik,rk->i", rings, bells))
