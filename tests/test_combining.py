@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 import trustcal as tc
 from trustcal.cells import announced, cell_of
+from trustcal.checking import Role
 from trustcal.forecasters import (
     CalibratedForecaster,
     CombinedForecaster,
@@ -28,6 +29,7 @@ from trustcal.forecasters import (
     SmoothedForecaster,
 )
 from trustcal.forecasters.adversaries import Adversary, Greedy, Opposing, SignPreserving, duel
+from trustcal.forecasters.forecaster import Coins
 
 
 def members(seed: int) -> tuple[Forecaster, ...]:
@@ -194,9 +196,33 @@ def test_shared_parts_and_seeds_are_refused() -> None:
         CombinedForecaster((Several([NoisyMean(rng=1)]), CalibratedForecaster(10, rng=1)), MultiCalibeating(2))
     with pytest.raises(ValueError, match="parts must differ"):
         CombinedForecaster((Several([mean]), Several([mean])), MultiCalibeating(2))
+    with pytest.raises(ValueError, match="parts must differ"):
+        CombinedForecaster((Odd({"a": mean}), Odd((mean,))), MultiCalibeating(2))
     several = Several([RunningMean(), NoisyMean(rng=1)])
     assert CombinedForecaster((several, NoisyMean(rng=2)), MultiCalibeating(2)).play([1]).shape == (1,)
     assert CombinedForecaster((NoisyMean(rng=4), noisy(inner, 4)), MultiCalibeating(2)).play([1]).shape == (1,)
+    assert noisy(Seeded(3), 3).play([1]).shape == (1,)  # its seed is that of what it holds
+    roles = Odd([Coins(3, Role.FORECASTER), Coins(3, Role.CHANCES)])
+    assert noisy(roles, 4).play([1]).shape == (1,)
+    with pytest.raises(ValueError, match="parts must differ"):
+        noisy(Odd(Coins(3, Role.ONLINE_NOISE)), 3)
+
+
+class Seeded(Several):
+    """It holds a forecaster with coins, and has its seed, as forecasters that are saved do."""
+
+    def __init__(self, rng: int) -> None:
+        super().__init__([NoisyMean(rng=rng)])
+        self.seed = rng
+
+
+def test_forecasters_that_all_hold_each_other() -> None:
+    peers: list[Forecaster] = [RunningMean() for _ in range(40)]
+    for one in peers:
+        one.peers = peers  # type: ignore[attr-defined]
+    assert peers[0].play([1]).tolist() == [0.5]
+    with pytest.raises(ValueError, match="parts must differ"):
+        CombinedForecaster(peers, MultiCalibeating(40))
 
 
 class Odd(Several):
@@ -212,13 +238,25 @@ def test_what_does_not_learn_may_be_shared(thing: object) -> None:
     assert CombinedForecaster((Odd(thing), Odd(thing)), MultiCalibeating(2)).play([1, 0]).shape == (2,)
 
 
-def test_a_combination_guarantees_nothing_if_its_parts_learn_elsewhere() -> None:
-    """Two combinations with one `beat`: zeros after 10^4 ones have a Brier regret of 0.9."""
+def trained() -> RunningMean:
+    mean = RunningMean()
+    mean.play(np.ones(10**4))
+    return mean
+
+
+def test_a_combination_guarantees_nothing_if_its_beat_learns_elsewhere() -> None:
+    """Two combinations with one `beat`; members may have learnt anything."""
     beat = MultiCalibeating(2)
-    one, two = (CombinedForecaster((RunningMean(), HedgingForecaster(10)), beat) for _ in range(2))
-    one.play([1, 1, 1])
-    assert len(one.guarantee(10)) == 1
-    assert two.guarantee(10) == ()
+    one, two = (CombinedForecaster((trained(), trained()), beat) for _ in range(2))
+    (bound,) = two.guarantee(100)
+    one.play(np.ones(10**4))
+    assert one.guarantee(100) == (bound,)
+    assert two.guarantee(100) == ()
+    copy = CombinedForecaster.from_json(two.to_json())
+    assert copy.guarantee(100) == ()
+    said = two.play(np.zeros(100))
+    assert (bound.value, np.mean(said**2)) == pytest.approx((0.334, 0.990), abs=1e-3)
+    assert copy.play(np.zeros(100)).tolist() == said.tolist()
 
 
 @pytest.mark.parametrize("seed", [7, 8])

@@ -33,6 +33,7 @@ from trustcal.forecasters import (
     SmoothedForecaster,
     StepForecaster,
 )
+from trustcal.forecasters.forecaster import Coins, parts_of
 from trustcal.guarantees import online_cdl
 from trustcal.kernels.forecasting import bucket_pair, drop, exponential_up, fall
 
@@ -320,7 +321,7 @@ def test_theorem_o8_smooth_scores_pay_a_logarithm() -> None:
 
 def test_noisy_mean_by_hand() -> None:
     forecaster = NoisyMean(rng=3)
-    u = trustcal.forecasters.forecaster.Coins(3, trustcal.checking.Role.FORECASTER).between(0, 3)
+    u = Coins(3, trustcal.checking.Role.FORECASTER).between(0, 3)
     assert one_at_a_time(forecaster, [1, 0, 1]) == pytest.approx(
         [min(max(m + sqrt(2 / t) * (2 * c - 1), 0), 1) for t, m, c in zip((1, 2, 3), (0.5, 1, 0.5), u, strict=True)]
     )
@@ -523,7 +524,7 @@ def test_forecasters_of_users_play_alone_and_inside_others() -> None:
 
 
 def test_what_is_proved_of_the_first_rounds_is_said_of_no_others() -> None:
-    """A forecaster that learnt 10^7 other outcomes would give the second pipeline an ECE of 0.475, beyond its bound."""
+    """One forecaster in two pipelines: neither has its first rounds."""
     base, noise = CalibratedForecaster(100, rng=1), tc.UniformNoise(0.25)
     one, two = (SmoothedForecaster(base, tc.OnlineSmoother(noise, cells=20, rng=seed)) for seed in (1, 2))
     assert len(one.guarantee(100)) == len(two.guarantee(100)) == 2
@@ -531,6 +532,18 @@ def test_what_is_proved_of_the_first_rounds_is_said_of_no_others() -> None:
     assert len(one.guarantee(100)) == 2
     late = SmoothedForecaster(base, tc.OnlineSmoother(noise, cells=20, rng=3))
     assert two.guarantee(100) == late.guarantee(100) == ()
+
+
+def test_why_rounds_elsewhere_void_the_guarantee() -> None:
+    """After 4·10^6 zeros in its own rounds Foster's forecaster is too slow for 10^5 ones in those of the pipeline."""
+    rounds, base = 10**5, CalibratedForecaster(10**5, rng=1)
+    safe = SmoothedForecaster(base, tc.OnlineSmoother(tc.UniformNoise(0.25), cells=20, rng=2))
+    bound = safe.guarantee(rounds)[0]
+    assert bound.quantity == "ECE"
+    assert bound.value == pytest.approx(0.318, abs=1e-3)
+    base.play(np.zeros(4 * 10**6))
+    assert safe.guarantee(rounds) == ()
+    assert tc.ece(np.ones(rounds), safe.play(np.ones(rounds))) == pytest.approx(0.835, abs=1e-3)
 
 
 class Passing(Wrapped):
@@ -634,6 +647,14 @@ def test_a_saved_run_continues_to_the_same_bits(
     copy = type(forecaster).from_json(forecaster.to_json())
     assert before + one_at_a_time(copy, outcomes[cut:]) == said
     assert copy.to_json() == undisturbed.to_json()
+
+
+@every_forecaster
+def test_what_draws_says_so(make: Callable[[], Forecaster]) -> None:
+    """Each of those above that is randomised has coins or a smoother, and no other has."""
+    forecaster = make()
+    draws = any(isinstance(part, Coins | tc.OnlineSmoother) for part in parts_of(forecaster))
+    assert forecaster.randomised == draws
 
 
 @every_forecaster

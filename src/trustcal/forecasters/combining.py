@@ -101,7 +101,7 @@ class CombinedForecaster(Forecaster):
 
     def _is_sound(self) -> bool:
         announced = self._announced is None or all(one._announced is not None for one in self.members)
-        learnt = all(one.rounds >= self.rounds for one in self.members) and self.beat.rounds == self.rounds
+        learnt = all(one.rounds >= self.rounds for one in self.members) and self.beat.rounds >= self.rounds
         return announced and learnt and len(self.beat.models) == len(self.members)
 
     @classmethod

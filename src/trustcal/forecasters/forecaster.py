@@ -48,7 +48,7 @@ class Forecaster(ABC):
     """
 
     randomised: ClassVar[bool] = True
-    """Whether announcements may be drawn: then what `guarantee` bounds are means."""
+    """Whether announcements may be drawn at random; `guarantee` then bounds means over the draws."""
     rounds: int = 0
     """Number of outcomes learnt."""
     _announced: float | None = None
@@ -61,7 +61,10 @@ class Forecaster(ABC):
 
     @abstractmethod
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
-        """What is proved of the first `horizon` rounds; in expectation if the forecaster is randomised."""
+        """What is proved of the first `horizon` rounds; in expectation if the forecaster is randomised.
+
+        A forecaster made from others returns nothing if its proof is about their first rounds, and they have had more.
+        """
 
     @final
     def predict_one(self) -> float:
@@ -166,34 +169,43 @@ class Coins:
         return uniforms(self.seed, self.role, np.arange(first, last, dtype=np.uint64))
 
 
-def parts_of(thing: object, inside: tuple[object, ...] = ()) -> Iterator[object]:
-    """The forecaster, smoother or recalibrator itself, and all that it holds; inside: what holds it."""
+def parts_of(thing: object) -> Iterator[object]:
+    """The forecaster, smoother or recalibrator itself, and its parts at any depth, as often as somebody holds them.
+
+    A part is held by an attribute, directly or in a list, tuple or dict.
+    """
+    return _parts(thing, (), set())
+
+
+def _parts(thing: object, inside: tuple[object, ...], seen: set[int]) -> Iterator[object]:
+    """`inside` is what holds the thing; of what has been `seen` the parts are known."""
     yield thing
+    if id(thing) in seen:
+        return
+    seen.add(id(thing))
     held: dict[int, object] = {}  # each part once, under whatever names
     for value in getattr(thing, "__dict__", {}).values():
         some = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
-        held.update((id(part), part) for part in some if _learns(part) or isinstance(part, OnlineSmoother))
+        held.update((id(part), part) for part in some if _is_part(part))
     for part in held.values():
         if not any(part is one for one in (*inside, thing)):
-            yield from parts_of(part, (*inside, thing))
+            yield from _parts(part, (*inside, thing), seen)
 
 
-def _learns(thing: object) -> bool:
-    """Whether it is a forecaster, a recalibrator or a model of the user's; a class is none."""
-    return callable(getattr(type(thing), "learn_one", None))
+def _is_part(thing: object) -> bool:
+    """Whether it draws, or learns: a forecaster, a recalibrator or a model of the user's; a class is none."""
+    return isinstance(thing, Coins | OnlineSmoother) or callable(getattr(type(thing), "learn_one", None))
 
 
 def keep_apart(*things: object) -> None:
-    """Raise an error if these share a part, or if two of their parts draw the same numbers.
+    """Raise an error if these share a part, or if two of their coins or smoothers draw the same numbers.
 
-    A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.
+    A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.  A
+    generator of a user's own is not seen.
     """
     parts = [part for thing in things for part in parts_of(thing)]
-    drawn = [
-        (isinstance(part, Forecaster), part.seed)
-        for part in parts
-        if isinstance(part, Forecaster | OnlineSmoother) and hasattr(part, "seed")
-    ]
+    drawn = [(part.role, part.seed) for part in parts if isinstance(part, Coins)]
+    drawn += [(Role.ONLINE_NOISE, part.seed) for part in parts if isinstance(part, OnlineSmoother)]
     if len(set(map(id, parts))) < len(parts) or len(set(drawn)) < len(drawn):
         raise ValueError(
             "parts must differ, but two are the same object or have the same seed: make each anew, with its own rng."
