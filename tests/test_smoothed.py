@@ -522,6 +522,11 @@ def test_a_law_next_to_a_point_warns_of_nothing() -> None:
 )
 @example(Predictor([0.5], [1.0], [1.0]), ClampedGaussian, 1e-8, 0.5, 1.5)
 @example(Predictor([0.5], [1.0], [1.0]), ClampedGaussian, 1e-8, 0.5 + 13.5e-8, -2.0)
+@example(Predictor([0.5], [1.0], [1.0]), ClampedGaussian, 1e-8, 0.5 + 3.5e-8, -2.0)
+@example(Predictor([0.5], [1.0], [0.0]), TruncatedGaussian, 1e-8, 0.5 - 3.5e-8, 2.0)
+@example(Predictor([0.5], [1.0], [1.0]), ClampedGaussian, 1e-8, 0.5 + 9.5e-8, -2.0)
+@example(Predictor([0.0, 0.5], [1 - 1e-15, 1e-15], [0.0, 5e-16]), ClampedGaussian, 1e-8, 0.5, 0.0)
+@example(Predictor([0.0, 0.25, 0.75], [0.5, 0.5, 3e-18], [0.0, 0.0625, 0.0]), ClampedGaussian, 1e-8, 0.75, -1.5)
 @example(Predictor([0.5, 0.5 + 13e-8], [1 - 1e-12, 1e-12], [0.0, 0.0]), ClampedGaussian, 1e-8, 0.5 + 13.5e-8, -2.0)
 @example(Predictor([0.5], [1.0], [1.0]), ClampedGaussian, 0.01, 0.5, 1.5)
 def test_gaussian_curvature_is_at_least_what_it_bounds(
@@ -616,6 +621,7 @@ def test_gaussian_pieces_are_integrated(q: Predictor, scale: float, mu: float) -
     ),
     st.sampled_from([1e-3, 1e-5, 1e-7]),
 )
+@example([(1.0, False, 1.0), (1.5625, True, 0.953125), (0.53125, False, 1.0)], 1e-5)  # two roots between nodes
 def test_coarse_nodes_are_as_good_as_fine_ones(rows: list[tuple[float, bool, float]], scale: float) -> None:
     """Values some scales apart: where only one is near, the grid of an eighth of the scale may be left out."""
     p = 0.45 + scale * np.cumsum([gap for gap, _, _ in rows])
@@ -640,14 +646,21 @@ def bias_on_a_grid(x: FloatArray, p: FloatArray, weights: FloatArray, scale: flo
     def bias(t: float) -> float:
         return float((t * mass - positive) @ np.exp(-(((t - p) / scale) ** 2) / 2))
 
+    def slope(t: float) -> float:
+        z = (t - p) / scale
+        return float((scale * mass - (t * mass - positive) * z) @ np.exp(-z * z / 2))
+
     def integral(t: FloatArray) -> FloatArray:
         z = (t[:, None] - p) / scale
         return np.asarray(ndtr(z) @ (p * mass - positive) - np.exp(-z * z / 2) @ mass * scale / sqrt(2 * np.pi))
 
-    signs = np.sign([bias(t) for t in x])
-    pairs = zip(x[:-1][signs[:-1] * signs[1:] < 0], x[1:][signs[:-1] * signs[1:] < 0], strict=True)
-    roots = [brentq(bias, left, right, xtol=1e-10 * scale) for left, right in pairs]
-    return float(np.abs(np.diff(integral(np.sort(np.append(x, roots))))).sum())
+    def roots(f: Callable[[float], float], x: FloatArray) -> list[float]:
+        signs = np.sign([f(t) for t in x])
+        pairs = zip(x[:-1][signs[:-1] * signs[1:] < 0], x[1:][signs[:-1] * signs[1:] < 0], strict=True)
+        return [brentq(f, left, right, xtol=1e-10 * scale) for left, right in pairs]
+
+    x = np.sort(np.append(x, roots(slope, x)))  # so that two roots between points are seen
+    return float(np.abs(np.diff(integral(np.sort(np.append(x, roots(bias, x)))))).sum())
 
 
 @pytest.mark.parametrize("kind", [ClampedLaplace, TruncatedLaplace, ClampedGaussian, TruncatedGaussian, ClampedPlateau])

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from trustcal.kernels.decay import running_pairs
 from trustcal.kernels.series import positive_areas
 from trustcal.noise.bias import absolute_bias
-from trustcal.noise.density import Density, FloatArray, IndexArray, ratio, running_sums
+from trustcal.noise.density import Density, FloatArray, IndexArray, ratio
 from trustcal.noise.nearby import mixed, sign_changes
 from trustcal.rows import run_starts
 
@@ -38,7 +39,7 @@ class Bells(Density):
         super().__init__(p, weights, noise.atoms(p).mass)
         self.noise, self.scale = noise, noise.scale
         self.own_peaks = np.stack([weights[0], np.abs(weights[1] - p * weights[0])]) * noise.density(p, p)
-        """Two rows: the mass of each value, and its mass times |p − p_hat|, times the peak of its bell."""
+        """Two rows: the mass of each value q, and its mass times |q − q_hat|, times the peak of its bell."""
         self.places, self.weights = condensed(p, weights, self.scale)
         self.peaks = self.weights * noise.density(self.places, self.places)
         self.nodes = _nodes(p, self.scale)
@@ -142,26 +143,30 @@ class Bells(Density):
 
     @cached_property
     def _up_to(self) -> FloatArray:
-        """`own_peaks`, summed up to each value."""
-        return running_sums(self.own_peaks)
+        """`own_peaks`, summed up to each value, each sum as a number and its rounding error."""
+        return np.stack([running_pairs.on(len(self.p))(row) for row in self.own_peaks])
 
     def _by_rings(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """By the masses in each interval and up to 1, 2, …, 12 scales from it; bells farther away have 1e-32 in it."""
+        """By the masses in each interval and in 12 rings of a scale on each side of it.
+
+        Bells farther away have 1e-32 of their mass in it.
+        """
         reach = np.arange(13) * self.scale
         begin = np.searchsorted(self.p, left[:, None] - reach)
         stop = np.searchsorted(self.p, right[:, None] + reach, side="right")
-        within = self._up_to[:, stop] - self._up_to[:, begin]
-        rings = np.maximum(np.diff(within, prepend=0.0), 0.0)
-        bells = _steepest(np.array([0.0, *range(12)]), self.scale)
+        first = np.concatenate([begin, stop[:, :-1]], axis=1)  # the interval, the rings below it, the rings above it
+        last = np.concatenate([stop[:, :1], begin[:, :-1], stop[:, 1:]], axis=1)
+        rings = np.maximum((self._up_to[..., last] - self._up_to[..., first]).sum(axis=1), 0.0)
+        bells = _steepest(np.array([0.0, *range(12), *range(12)]), self.scale)
         return np.asarray(np.einsum("rik,rk->i", rings, bells))
 
 
 def _nodes(p: FloatArray, scale: float) -> FloatArray:
     """A grid of an eighth of the scale within 8.5 scales of a value, but coarse where only one value counts.
 
-    Farther away bells have 2Φ(−8.5) < 2e-17 of their mass.  Densities are sums over places within 12 scales, and
-    `condensed` moves a value by up to half a scale.  So where one value is within 13 scales, p_hat is its own, and a
-    long piece needs no series.
+    Farther away bells have 2Φ(−8.5) < 2e-17 of their mass.  Densities are sums over places within 9 scales, and
+    `condensed` moves a value by up to half a scale.  So where only one value is within 13 scales, p_hat is its own,
+    and a long piece needs no series.
     """
     step, reach, counts = min(scale / 8, 1 / 16), 8.5 * scale, 13 * scale
     crowded = np.diff(p) <= reach + counts
@@ -185,7 +190,7 @@ def _nodes(p: FloatArray, scale: float) -> FloatArray:
 
 
 def _steepness(p: FloatArray, peaks: FloatArray, scale: float) -> FloatArray:
-    """At least Σ over values of mass·(2f + |p − p_hat|·|f'|) in each cell of half a scale (see `Decays.curvature`).
+    """At least Σ over values q of mass·(2f + |q − q_hat|·|f'|) in each cell of half a scale (see `Decays.curvature`).
 
     Bells are at most those at the distance of the nearer ends.  O(n + 1/scale).
     """

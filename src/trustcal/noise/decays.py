@@ -58,8 +58,8 @@ class Decays(Density):
         return np.asarray(self.level[piece].T + self.left[piece].T * np.exp(-near) + self.right[piece].T * np.exp(-far))
 
     def curvature(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        """Σ over values of mass·(2 + |p − p_hat|/s)·f, f their densities, bounded over the gap."""
-        # A value adds mass·(μ − p_hat)·f' to μW' − V', where (μ − p)·f' ≤ 0, since f falls away from p, and |f'| ≤ f/s.
+        """Σ over values q of mass·(2 + |q − q_hat|/s)·f, f their densities, bounded over the gap."""
+        # A value adds mass·(μ − q_hat)·f' to μW' − V', where (μ − q)·f' ≤ 0, since f falls away from q, and |f'| ≤ f/s.
         # So sums of densities grow by at most exp(h/s) over the distance h.
         width, most = (right - left) / self.scale, float((self.weights[0] * self.peak).sum())
         dense = _grown(width, *(self.at(self.piece_of(x), x)[0] for x in (left, right)))
@@ -68,7 +68,7 @@ class Decays(Density):
         return np.asarray(2 * dense + biased / self.scale)
 
     def _biased(self, x: FloatArray) -> FloatArray:
-        """At least Σ over values of mass·|p − p_hat|·f."""
+        """At least Σ over values q of mass·|q − q_hat|·f."""
         places, left, right = self._bias
         gap = np.clip(np.searchsorted(places, x, side="right") - 1, 0, len(places) - 2)
         near, far = (x - places[gap]) / self.scale, (places[gap + 1] - x) / self.scale
