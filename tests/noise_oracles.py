@@ -107,11 +107,7 @@ def ece_after(noise: ClampedGaussian | TruncatedGaussian, q: Predictor) -> float
     """ECE after Gaussian noise: ∫ |p·W − V| over [0, 1] and the atoms, in enough digits for any scale."""
     with workdps(130):
         f, cumulative = line(noise)
-        s, zero, one = mpf(noise.scale), mpf(0), mpf(1)
-        rows = []
-        for p, mass, positive in zip(*(map(mpf, x.tolist()) for x in (q.p, q.mass, q.positive)), strict=True):
-            inside = cumulative(1 - p) - cumulative(-p) if truncated(noise) else one
-            rows.append((p, mass / inside, positive / inside))
+        s, zero, rows = mpf(noise.scale), mpf(0), bells(noise, q)
 
         def bias(x: mpf) -> mpf:
             return sum(((x * w - v) * f(x - p) for p, w, v in rows), zero)
@@ -120,18 +116,56 @@ def ece_after(noise: ClampedGaussian | TruncatedGaussian, q: Predictor) -> float
             """Of the bias up to x."""
             return sum(((p * w - v) * cumulative(x - p) - w * s * s * f(x - p) for p, w, v in rows), zero)
 
-        grid = (p + s * k / 8 for p, _, _ in rows for k in range(-88, 89))
-        x = sorted({zero, one, *(place for place in grid if 0 < place < 1)})
-        cuts = [zero]
-        for left, right in pairwise(x):
-            rising = bias(left) < 0
-            if rising != (bias(right) < 0):
-                for _ in range(40):  # an error in a root counts with its square
-                    middle = (left + right) / 2
-                    left, right = (middle, right) if (bias(middle) < 0) == rising else (left, middle)
-                cuts.append(left)
-        total = sum((abs(integral(b) - integral(a)) for a, b in pairwise([*cuts, one])), zero)
+        total = sum((abs(integral(b) - integral(a)) for a, b in pairwise(cut_at_roots(bias, s, rows))), zero)
         if not truncated(noise):
             total += abs(sum((v * cumulative(-p) for p, _, v in rows), zero))
             total += abs(sum(((w - v) * cumulative(p - 1) for p, w, v in rows), zero))
         return float(total)
+
+
+def regret_after(noise: ClampedGaussian | TruncatedGaussian, q: Predictor, mu: float) -> float:
+    """R(μ) after Gaussian noise: ∫ (V − μW)⁺ − ∫_{p > μ} (V − μW), and the atoms, in enough digits for any scale."""
+    with workdps(130):
+        f, cumulative = line(noise)
+        threshold, zero, one, rows = mpf(mu), mpf(0), mpf(1), bells(noise, q)
+
+        def gain(x: mpf) -> mpf:
+            return sum(((v - threshold * w) * f(x - p) for p, w, v in rows), zero)
+
+        def integral(x: mpf) -> mpf:
+            """Of the gain up to x."""
+            return sum(((v - threshold * w) * cumulative(x - p) for p, w, v in rows), zero)
+
+        cuts = cut_at_roots(gain, mpf(noise.scale), rows)
+        total = sum((max(integral(b) - integral(a), zero) for a, b in pairwise(cuts)), zero)
+        total -= integral(one) - integral(threshold)
+        if not truncated(noise):
+            total += max(sum(((v - threshold * w) * cumulative(-p) for p, w, v in rows), zero), zero)
+            total += max(sum(((threshold * w - v) * cumulative(p - 1) for p, w, v in rows), zero), zero)
+        return float(total)
+
+
+def bells(noise: ClampedGaussian | TruncatedGaussian, q: Predictor) -> list[tuple[mpf, mpf, mpf]]:
+    """Each value, its mass and the positive part of it; of a truncated bell, over what of it is in [0, 1]."""
+    _, cumulative = line(noise)
+    rows = []
+    for p, mass, positive in zip(*(map(mpf, x.tolist()) for x in (q.p, q.mass, q.positive)), strict=True):
+        inside = cumulative(1 - p) - cumulative(-p) if truncated(noise) else mpf(1)
+        rows.append((p, mass / inside, positive / inside))
+    return rows
+
+
+def cut_at_roots(f: Real, scale: mpf, rows: list[tuple[mpf, mpf, mpf]]) -> list[mpf]:
+    """0, 1 and between them the roots of f, found on a grid of an eighth of the scale around each value."""
+    zero, one = mpf(0), mpf(1)
+    grid = (p + scale * k / 8 for p, _, _ in rows for k in range(-88, 89))
+    x = sorted({zero, one, *(place for place in grid if 0 < place < 1)})
+    cuts = [zero]
+    for left, right in pairwise(x):
+        rising = f(left) < 0
+        if rising != (f(right) < 0):
+            for _ in range(40):  # an error in a root counts with its square
+                middle = (left + right) / 2
+                left, right = (middle, right) if (f(middle) < 0) == rising else (left, middle)
+            cuts.append(left)
+    return [*cuts, one]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from tests.noise_oracles import ece_after
+from tests.noise_oracles import ece_after, regret_after
 from tests.oracles import rounding
 from tests.reference import REFERENCE, law
 from tests.strategies import calibrated_predictors, costly, predictors
@@ -509,6 +509,33 @@ def test_gaussian_ece_of_neighbouring_floats_in_many_digits(
     assert ece(smooth(q, noise)) == pytest.approx(ece_after(noise, q), rel=1e-12, abs=1e-14)
 
 
+@costly(60)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.1, 12), st.floats(0.05, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=5
+    ),
+    st.integers(-45, -9).map(lambda k: 10 ** (k / 3)),
+    st.sampled_from([ClampedGaussian, TruncatedGaussian]),
+    st.sampled_from([0.25, 0.5, 0.75]) | st.floats(-2, 20),
+)
+@example([(0.1, 0.5, 0.0), (2.06430789, 0.5, 1.0)], 1e-8, ClampedGaussian, 0.5)
+@example([(0.1, 0.5, 0.0), (1.0989, 0.5, 1.0)], 1e-12, TruncatedGaussian, 0.25)
+@example([(0.1, 0.5, 0.0), (2.0, 0.5, 1.0)], 1e-15, ClampedGaussian, 0.75)
+@example([(0.1, 0.5, 0.0), (2.0, 0.5, 1.0)], 1e-15, ClampedGaussian, 1.0)
+def test_gaussian_profile_of_neighbouring_floats_in_many_digits(
+    rows: list[tuple[float, float, float]], scale: float, kind: Callable[[float], Any], at: float
+) -> None:
+    """Values near 1/2, some scales apart; the threshold is a number, or so many scales from 1/2."""
+    p, place = np.unique(0.5 + scale * np.cumsum([gap for gap, _, _ in rows]), return_inverse=True)
+    mass = np.bincount(place, [mass for _, mass, _ in rows])
+    q = Predictor(p, mass / mass.sum(), np.bincount(place, [mass * share for _, mass, share in rows]) / mass.sum())
+    mu = at if at in (0.25, 0.5, 0.75) else 0.5 + scale * at
+    after = smooth(q, kind(scale))
+    assert isinstance(after, SmoothedPredictor)
+    # Pieces that are left out count 1e-13 at most.
+    assert float(after.profile(mu)) == pytest.approx(regret_after(kind(scale), q, mu), rel=0, abs=1.5e-13)
+
+
 def test_a_law_next_to_a_point_warns_of_nothing() -> None:
     assert 0 <= cdl(smooth(Predictor([0.92], [1.0], [0.82]), ClampedGaussian(0.02))) <= 1
 
@@ -633,9 +660,9 @@ def test_coarse_nodes_are_as_good_as_fine_ones(rows: list[tuple[float, bool, flo
         patch.setattr(bells, "_nodes", lambda *_: np.concatenate([[0.0], fine, [1.0]]))
         whole = ClampedGaussian(scale).density_after(p, weights)
     mu = np.concatenate([np.linspace(0, 1, 21), p, p + scale, [1e-9, 1e-6, 1e-3, 1 - 1e-3, 1 - 1e-6, 1 - 1e-9]])
+    np.testing.assert_allclose(coarse.regret(mu), whole.regret(mu), rtol=0, atol=3e-13)
     # A place near 1/2 is rounded by up to 2^-54, and a density of this scale changes there by that part of the scale.
     rounded = 2.0**-53 / scale
-    np.testing.assert_allclose(coarse.regret(mu), whole.regret(mu), rtol=0, atol=3e-13 + rounded)
     assert coarse.absolute_bias() == pytest.approx(bias_on_a_grid(fine, p, weights, scale), abs=1e-12 + rounded)
 
 

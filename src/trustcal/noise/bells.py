@@ -8,7 +8,6 @@ good as 12, with the weights for which those polynomials have the same sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from math import ceil, pi, sqrt
 from typing import TYPE_CHECKING, final
@@ -53,19 +52,13 @@ class Bells(Density):
         self._row = np.full(len(self.edges) - 1, -1)  # of a piece in the table of its series; −1 if not yet known
         self._table = np.empty((2, 0, _DEGREE))
 
-    def _mixed(
-        self,
-        f: Callable[[FloatArray, FloatArray], FloatArray],
-        x: FloatArray,
-        far: float,
-        weights: FloatArray | None = None,
-    ) -> FloatArray:
-        """Σ over values of mass·f(x, value) and of positive·f(x, value), f being `far` for x ≫ value."""
-        return mixed(f, self.places, self.weights if weights is None else weights, x, self.scale, far)
+    def _densities(self, x: FloatArray, rest: FloatArray | None = None) -> FloatArray:
+        """W and V at x, or at x + rest: a scale may be narrower than the gap between floats."""
 
-    def _densities(self, x: FloatArray) -> FloatArray:
-        """W and V."""
-        return self._mixed(lambda t, q: np.exp(-(((t - q) / self.scale) ** 2) / 2), x, 0.0, self.peaks)
+        def bell(t: FloatArray, q: FloatArray, rest: FloatArray | float = 0.0) -> FloatArray:
+            return np.asarray(np.exp(-((((t - q) + rest) / self.scale) ** 2) / 2))
+
+        return mixed(bell, self.places, self.peaks, x, self.scale, rest=rest)
 
     def _slopes(self, x: FloatArray) -> FloatArray:
         """W' and V'."""
@@ -74,11 +67,11 @@ class Bells(Density):
             z = (t - q) / self.scale
             return np.asarray(-z * np.exp(-z * z / 2))
 
-        return self._mixed(slope, x, 0.0, self.peaks / self.scale)
+        return mixed(slope, self.places, self.peaks / self.scale, x, self.scale)
 
     def _cdf(self, x: FloatArray) -> FloatArray:
         """Pr[p ≤ x] and Pr[p ≤ x, y = 1], without the atom at 1."""
-        return self._mixed(self._below, x, 1.0)
+        return mixed(self._below, self.places, self.weights, x, self.scale, far=1.0)
 
     def _below(self, x: FloatArray, q: FloatArray) -> FloatArray:
         below, last = self.noise.cdf(x, q), x == 1
@@ -120,7 +113,9 @@ class Bells(Density):
         if len(new):
             angle = np.pi * (np.arange(_DEGREE) + 0.5) / _DEGREE
             left, right = self.edges[new, None], self.edges[new + 1, None]
-            values = self._densities(((left + right) / 2 + (right - left) / 2 * np.cos(angle)).ravel())
+            along = (right - left) * ((1 + np.cos(angle)) / 2)
+            x = left + along
+            values = self._densities(x.ravel(), (along - (x - left)).ravel())
             terms = np.cos(np.outer(angle, np.arange(_DEGREE))) * 2 / _DEGREE
             terms[:, 0] /= 2
             self._row[new] = self._table.shape[1] + np.arange(len(new))

@@ -16,17 +16,20 @@ _MOST_PAIRS = 1 << 20
 
 
 def mixed(
-    f: Callable[[FloatArray, FloatArray], FloatArray],
+    f: Callable[..., FloatArray],
     values: FloatArray,
     weights: FloatArray,
     x: FloatArray,
     scale: float,
     far: float = 0.0,
+    rest: FloatArray | None = None,
 ) -> FloatArray:
     """Σ over values of weight·f(x, value), for weights in two rows, f being 0 for x ≪ value and `far` for x ≫ value.
 
-    Pair by pair where few values are within reach of each x, else in blocks.
+    With a `rest` the sums are at places x + rest that need not be floats, and f(x, value, rest) is asked for.  Pair by
+    pair where few values are within reach of each x, else in blocks.
     """
+    places = (x,) if rest is None else (x, rest)
     before = np.zeros((2, len(values) + 1)) if far == 0 else far * running_sums(weights)
     near = np.searchsorted(values, x - _REACH * scale)
     stop = np.searchsorted(values, x + _REACH * scale, side="right")  # with a value at x, if the sum is x
@@ -38,7 +41,7 @@ def mixed(
             count = (stop - near)[run]
             which = np.repeat(np.arange(len(count)), count)
             value = np.arange(len(which)) + np.repeat(near[run] - (np.cumsum(count) - count), count)
-            found = f(x[run][which], values[value])
+            found = _at(f, [part[run][which] for part in places], values[value])
             for row, weight in zip(total[:, run], weights[:, value], strict=True):
                 row += np.bincount(which, weight * found, minlength=len(count))
         return total
@@ -52,6 +55,11 @@ def mixed(
             here += weights[:, part] @ f(x[some], values[part, None])
         total[:, some] = here
     return total
+
+
+def _at(f: Callable[..., FloatArray], places: list[FloatArray], value: FloatArray) -> FloatArray:
+    x, *rest = places
+    return f(x, value, *rest)
 
 
 def _blocks(x: FloatArray, length: float) -> Iterator[slice]:
