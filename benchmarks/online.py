@@ -123,7 +123,7 @@ def excess(plan: Plan, name: str, horizon: int, seed: int) -> float:
     assert isinstance(again, CombinedForecaster)
     assert isinstance(adversary, Adversary)
     said, y = duel(forecaster, adversary, horizon)
-    cells = forecaster.beat.models[0].cells
+    cells = forecaster.beat.cells
     return float(np.mean((said - y) ** 2)) - min(refinement(one.play(y), y, cells) for one in again.members)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import exp, log
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -233,6 +234,28 @@ class Odd(Several):
         self.thing, self.me = thing, self
 
 
+@pytest.mark.parametrize("hide", [lambda part: [[part]], lambda part: {"a": ({1: part},)}, lambda part: {part}])
+def test_parts_are_found_in_containers(hide: Callable[[object], object]) -> None:
+    mean = RunningMean()
+    with pytest.raises(ValueError, match="parts must differ"):
+        CombinedForecaster((Odd(hide(mean)), mean), MultiCalibeating(2))
+
+
+def test_a_member_may_hold_a_part_twice() -> None:
+    """An alias learns nothing twice."""
+    base = CalibratedForecaster(10, rng=1)
+    member = Odd(noisy(base, 2))
+    member.base, member.coins = base, base._coins  # type: ignore[attr-defined]
+    assert CombinedForecaster((member, RunningMean()), MultiCalibeating(2)).play([1]).shape == (1,)
+
+
+def test_a_long_chain_of_forecasters() -> None:
+    chain = Odd(None)
+    for _ in range(2000):
+        chain = Odd(chain)
+    assert chain.play([1]).tolist() == [0.5]
+
+
 @pytest.mark.parametrize("thing", [RunningMean, Mock(), SimpleNamespace(rounds=3, seed=[1]), {"rounds": 1}])
 def test_what_does_not_learn_may_be_shared(thing: object) -> None:
     assert CombinedForecaster((Odd(thing), Odd(thing)), MultiCalibeating(2)).play([1, 0]).shape == (2,)
@@ -257,6 +280,30 @@ def test_a_combination_guarantees_nothing_if_its_beat_learns_elsewhere() -> None
     said = two.play(np.zeros(100))
     assert (bound.value, np.mean(said**2)) == pytest.approx((0.334, 0.990), abs=1e-3)
     assert copy.play(np.zeros(100)).tolist() == said.tolist()
+
+
+@pytest.mark.parametrize("elsewhere", ["in another combination", "alone"])
+def test_theorem_o11_if_members_learn_between_announcement_and_outcome(elsewhere: str) -> None:
+    """What a combination learns is what it heard, whatever its members have learnt since."""
+    two: tuple[Forecaster, ...] = ElementaryPredictor(3), ElementaryPredictor(30)
+    other, forecaster = (CombinedForecaster(two, MultiCalibeating(2)) for _ in range(2))
+    said, heard, y = [], [], np.arange(200) % 2
+    for outcome in y.tolist():
+        other.predict_one()
+        said.append(forecaster.predict_one())
+        heard.append(list(forecaster.heard))
+        assert heard[-1] == [one.predict_one() for one in two]
+        learners: tuple[Forecaster, ...] = (other,) if elsewhere == "in another combination" else two
+        for learner in learners:
+            learner.learn_one(1 - outcome)
+        forecaster = CombinedForecaster.from_json(forecaster.to_json())
+        two = forecaster.members
+        other.members = two
+        forecaster.learn_one(outcome)
+    assert [one.rounds for one in two] == [400, 400]
+    best = min(refinement(scores, y, 10) for scores in np.array(heard).T)
+    (bound,) = forecaster.guarantee(200)
+    assert np.mean((said - y) ** 2) <= best + bound.value
 
 
 @pytest.mark.parametrize("seed", [7, 8])

@@ -419,10 +419,10 @@ def test_theorem_o10_multi_calibeating(rows: list[tuple[float, float, int]]) -> 
 def test_theorem_o10_the_square_loss_is_mixable(p: float, q: float, behind: float) -> None:
     """(P − y)² ≤ g(y) for both y, if the losses of the first score exceed those of the second by this."""
     beat = MultiCalibeating(2, cells=1000)
-    beat.losses = [behind, 0.0]
+    beat._losses = [behind, 0.0]
     share = exp(-2 * behind) / (1 + exp(-2 * behind))
     said = beat.transform_one((p, q))
-    p, q = (model.transform_one(score) for model, score in zip(beat.models, (p, q), strict=True))
+    p, q = (model.transform_one(score) for model, score in zip(beat._alone, (p, q), strict=True))
     zero, one = (share * exp(-2 * (p - y) ** 2) + (1 - share) * exp(-2 * (q - y) ** 2) for y in (0, 1))
     assert -1e-12 <= 0.5 + log(one / zero) / 4 <= 1 + 1e-12
     assert said == pytest.approx(0.5 + log(one / zero) / 4, abs=1e-12)
@@ -723,6 +723,7 @@ DAMAGED: list[tuple[str, dict[str, object]]] = [
     ("combined", {"members": [RunningMean().to_json()] * 2 + ["x"]}),
     ("combined", {"beat": MultiCalibeating(2).to_json()}),
     ("combined", {"rounds": 3}),
+    ("combined", {"heard": [0.5, 1.5, 0.5]}),
     ("combined", {"members": [MultiCalibeating(2).to_json()] * 3}),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from math import prod
+from math import isclose, prod
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
@@ -50,7 +50,7 @@ class CombinedForecaster(Forecaster):
     Brier regret ≤ 0.000125476 (Theorem O.11)
     """
 
-    _STATE: ClassVar[tuple[str, ...]] = ()
+    _STATE: ClassVar[tuple[str, ...]] = ("heard",)
 
     def __init__(self, members: Sequence[Forecaster], beat: MultiCalibeating) -> None:
         self.members: tuple[Forecaster, ...] = tuple(several(members))
@@ -59,9 +59,11 @@ class CombinedForecaster(Forecaster):
         for one in self.members:
             refuse_other("a member", one, Forecaster, "a forecaster")
         many = len(self.members)
-        if len(beat.models) != many or beat.rounds:
+        if beat.scores != many or beat.rounds:
             raise ValueError(f"{many} members need a new MultiCalibeating of as many scores, not {beat!r}.")
         keep_apart(*self.members, beat)
+        self.heard = [0.0] * many
+        """What the members announced in this round, or in the last one."""
 
     def __repr__(self) -> str:
         return f"CombinedForecaster({self.members!r}, {self.beat!r})"
@@ -85,11 +87,13 @@ class CombinedForecaster(Forecaster):
         return (Bound("Brier regret", beaten.value, "Theorem O.11", True),)
 
     def _announce(self) -> float:
-        return self.beat.transform_one([one.predict_one() for one in self.members])
+        self.heard = [one.predict_one() for one in self.members]
+        return self.beat.transform_one(self.heard)
 
     def _update(self, y: int) -> None:
-        self.beat.learn_one([one.predict_one() for one in self.members], y)
+        self.beat.learn_one(self.heard, y)
         for one in self.members:
+            one.predict_one()  # in case it has learnt elsewhere since
             one.learn_one(y)
 
     def _play(self, y: IntArray) -> FloatArray:
@@ -97,12 +101,16 @@ class CombinedForecaster(Forecaster):
         for t, (row, outcome) in enumerate(zip(scores.T.tolist(), y.tolist(), strict=True)):
             said[t] = self.beat.transform_one(row)
             self.beat.learn_one(row, outcome)
+        self.heard = scores[:, -1].tolist() if len(y) else self.heard
         return said
 
     def _is_sound(self) -> bool:
-        announced = self._announced is None or all(one._announced is not None for one in self.members)
         learnt = all(one.rounds >= self.rounds for one in self.members) and self.beat.rounds >= self.rounds
-        return announced and learnt and len(self.beat.models) == len(self.members)
+        if not learnt or self.beat.scores != len(self.members) or not all(0 <= said <= 1 for said in self.heard):
+            return False
+        if self._announced is None or self.beat.rounds > self.rounds:  # it may have learnt elsewhere since
+            return True
+        return isclose(self._announced, self.beat.transform_one(self.heard), abs_tol=1e-9)
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:

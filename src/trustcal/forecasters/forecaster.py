@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self, final
 
@@ -169,27 +169,25 @@ class Coins:
         return uniforms(self.seed, self.role, np.arange(first, last, dtype=np.uint64))
 
 
-def parts_of(thing: object) -> Iterator[object]:
-    """The forecaster, smoother or recalibrator itself, and its parts at any depth, as often as somebody holds them.
+def parts_of(thing: object) -> list[object]:
+    """The forecaster, smoother or recalibrator itself, and its parts at any depth, each once.
 
-    A part is held by an attribute, directly or in a list, tuple or dict.
+    A part is held by an attribute of the object, directly or in lists, tuples, sets and dicts.  What a class, slots, a
+    closure or another container holds is not seen.
     """
-    return _parts(thing, (), set())
-
-
-def _parts(thing: object, inside: tuple[object, ...], seen: set[int]) -> Iterator[object]:
-    """`inside` is what holds the thing; of what has been `seen` the parts are known."""
-    yield thing
-    if id(thing) in seen:
-        return
-    seen.add(id(thing))
-    held: dict[int, object] = {}  # each part once, under whatever names
-    for value in getattr(thing, "__dict__", {}).values():
-        some = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else (value,)
-        held.update((id(part), part) for part in some if _is_part(part))
-    for part in held.values():
-        if not any(part is one for one in (*inside, thing)):
-            yield from _parts(part, (*inside, thing), seen)
+    found, seen, held = [thing], {id(thing)}, [*getattr(thing, "__dict__", {}).values()]
+    while held:
+        one = held.pop()
+        if id(one) in seen:
+            continue
+        if isinstance(one, dict | list | tuple | set | frozenset):
+            seen.add(id(one))
+            held += one.values() if isinstance(one, dict) else one
+        elif _is_part(one):
+            seen.add(id(one))
+            found.append(one)
+            held += getattr(one, "__dict__", {}).values()
+    return found
 
 
 def _is_part(thing: object) -> bool:
@@ -198,15 +196,16 @@ def _is_part(thing: object) -> bool:
 
 
 def keep_apart(*things: object) -> None:
-    """Raise an error if these share a part, or if two of their coins or smoothers draw the same numbers.
+    """Raise an error if two of these share a part, or if two of their coins or smoothers draw the same numbers.
 
-    A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.  A
-    generator of a user's own is not seen.
+    A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.  Parts
+    are those of `parts_of`; a generator of a user's own is not seen.
     """
     parts = [part for thing in things for part in parts_of(thing)]
-    drawn = [(part.role, part.seed) for part in parts if isinstance(part, Coins)]
-    drawn += [(Role.ONLINE_NOISE, part.seed) for part in parts if isinstance(part, OnlineSmoother)]
-    if len(set(map(id, parts))) < len(parts) or len(set(drawn)) < len(drawn):
+    different = {id(part): part for part in parts}
+    drawn = [(part.role, part.seed) for part in different.values() if isinstance(part, Coins)]
+    drawn += [(Role.ONLINE_NOISE, part.seed) for part in different.values() if isinstance(part, OnlineSmoother)]
+    if len(different) < len(parts) or len(set(drawn)) < len(drawn):
         raise ValueError(
             "parts must differ, but two are the same object or have the same seed: make each anew, with its own rng."
         )

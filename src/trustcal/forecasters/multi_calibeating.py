@@ -52,17 +52,18 @@ class MultiCalibeating:
     """Number of outcomes learnt."""
 
     def __init__(self, scores: int, *, cells: int = 10) -> None:
-        self.models = [Calibeating(cells=cells) for _ in range(checked_count("scores", scores, least=2))]
-        self.losses = [0.0] * len(self.models)
-        """The sum of squared errors of each calibeaten score."""
+        self.scores = checked_count("scores", scores, least=2)
+        self._alone = [Calibeating(cells=cells) for _ in range(self.scores)]
+        self.cells = self._alone[0].cells
+        self._losses = [0.0] * self.scores  # the sum of squared errors of each calibeaten score
 
     def __repr__(self) -> str:
-        return f"MultiCalibeating({len(self.models)}, cells={self.models[0].cells}, rounds={self.rounds})"
+        return f"MultiCalibeating({self.scores}, cells={self.cells}, rounds={self.rounds})"
 
     def transform_one(self, q: Sequence[float]) -> float:
         """The aggregate of the calibeaten scores; the state does not change."""
-        said, least = self._said(q), min(self.losses)
-        weights = [exp(2 * (least - loss)) for loss in self.losses]
+        said, least = self._said(q), min(self._losses)
+        weights = [exp(2 * (least - loss)) for loss in self._losses]
         zero, one = (
             sum(weight * exp(-2 * (p - y) ** 2) for weight, p in zip(weights, said, strict=True)) for y in (0, 1)
         )
@@ -71,19 +72,19 @@ class MultiCalibeating:
     def learn_one(self, q: Sequence[float], y: float) -> None:
         """Learn the outcome of the scores."""
         outcome, said = checked_outcome(y), self._said(q)
-        for place, (model, score) in enumerate(zip(self.models, q, strict=True)):
-            self.losses[place] += (said[place] - outcome) ** 2
+        for place, (model, score) in enumerate(zip(self._alone, q, strict=True)):
+            self._losses[place] += (said[place] - outcome) ** 2
             model.learn_one(score, outcome)
         self.rounds += 1
 
     def guarantee(self, horizon: int) -> tuple[Bound, ...]:
         """A bound on the excess of the Brier score over the best refinement of a score, and so on the regret."""
-        (alone,) = self.models[0].guarantee(horizon)
-        return (Bound("Brier regret", alone.value + log(len(self.models)) / (2 * horizon), "Theorem O.10", True),)
+        (alone,) = self._alone[0].guarantee(horizon)
+        return (Bound("Brier regret", alone.value + log(self.scores) / (2 * horizon), "Theorem O.10", True),)
 
     def to_json(self) -> str:
         """The state; what `from_json` makes of it continues bit for bit."""
-        fields = {"models": [model.to_json() for model in self.models], "losses": self.losses, "rounds": self.rounds}
+        fields = {"models": [model.to_json() for model in self._alone], "losses": self._losses, "rounds": self.rounds}
         return saved("MultiCalibeating", _STATE_VERSION, fields)
 
     @classmethod
@@ -93,14 +94,15 @@ class MultiCalibeating:
         state = loaded(text, "MultiCalibeating", _STATE_VERSION, ("models", "losses", "rounds"))
         models = [Calibeating.from_json(model) for model in state["models"]]
         losses = [float(loss) for loss in state["losses"]]
-        if len(losses) != len(models) or not all(0 <= loss < float("inf") for loss in losses):
-            raise ValueError("the state's losses are inconsistent. It must be what MultiCalibeating.to_json returned.")
-        beat = cls(len(models))
-        beat.models, beat.losses = models, losses
-        beat.rounds = checked_count("rounds", state["rounds"], least=0)
+        rounds = checked_count("rounds", state["rounds"], least=0)
+        alike = len({model.cells for model in models}) == 1 and all(model.rounds == rounds for model in models)
+        if len(losses) != len(models) or not alike or not all(0 <= loss <= rounds for loss in losses):
+            raise ValueError("the state is inconsistent. It must be the text that MultiCalibeating.to_json returned.")
+        beat = cls(len(models), cells=models[0].cells)
+        beat._alone, beat._losses, beat.rounds = models, losses, rounds
         return beat
 
     def _said(self, q: Sequence[float]) -> list[float]:
-        if len(q) != len(self.models):
-            raise ValueError(f"{len(self.models)} scores are needed in every round, not {len(q)}.")
-        return [model.transform_one(score) for model, score in zip(self.models, q, strict=True)]
+        if len(q) != self.scores:
+            raise ValueError(f"{self.scores} scores are needed in every round, not {len(q)}.")
+        return [model.transform_one(score) for model, score in zip(self._alone, q, strict=True)]
