@@ -158,7 +158,10 @@ def bells(noise: ClampedGaussian | TruncatedGaussian, q: Predictor) -> list[tupl
 def cut_at_roots(f: Real, scale: mpf, rows: list[tuple[mpf, mpf, mpf]]) -> list[mpf]:
     """0, 1 and between them the roots of f, found on a grid of an eighth of the scale around each value."""
     zero, one = mpf(0), mpf(1)
-    grid = (p + scale * k / 8 for p, _, _ in rows for k in range(-88, 89))
+    grid: list[mpf] = []
+    for p, _, _ in rows:  # in order: each value adds what is beyond the one before it
+        start = -88 if not grid else max(-88, int((grid[-1] - p) / scale * 8) + 1)
+        grid += [p + scale * k / 8 for k in range(start, 89)]
     x = sorted({zero, one, *(place for place in grid if 0 < place < 1)})
     cuts = [zero]
     for left, right in pairwise(x):

@@ -522,6 +522,8 @@ def test_gaussian_ece_of_neighbouring_floats_in_many_digits(
 @example([(0.1, 0.5, 0.0), (1.0989, 0.5, 1.0)], 1e-12, TruncatedGaussian, 0.25)
 @example([(0.1, 0.5, 0.0), (2.0, 0.5, 1.0)], 1e-15, ClampedGaussian, 0.75)
 @example([(0.1, 0.5, 0.0), (2.0, 0.5, 1.0)], 1e-15, ClampedGaussian, 1.0)
+@example([(0.5, 1.0, share) for share in (0.0, 1.0, 0.5, 1.0, 0.0) * 4], 1e-12, ClampedGaussian, 0.5)
+@example([(0.4, 1.0, share) for share in (1.0, 0.0, 0.5, 0.0) * 5], 1e-14, TruncatedGaussian, 4.0)
 def test_gaussian_profile_of_neighbouring_floats_in_many_digits(
     rows: list[tuple[float, float, float]], scale: float, kind: Callable[[float], Any], at: float
 ) -> None:
@@ -534,6 +536,17 @@ def test_gaussian_profile_of_neighbouring_floats_in_many_digits(
     assert isinstance(after, SmoothedPredictor)
     # Pieces that are left out count 1e-13 at most.
     assert float(after.profile(mu)) == pytest.approx(regret_after(kind(scale), q, mu), rel=0, abs=1.5e-13)
+
+
+def test_gaussian_cdl_of_neighbouring_floats_in_many_digits() -> None:
+    q, noise = Predictor([0.5, 0.50000000000002], [0.5, 0.5], [0.0, 0.5]), ClampedGaussian(1e-14)
+    after = smooth(q, noise)
+    assert isinstance(after, SmoothedPredictor)
+    low, high = after.cdl_thresholds
+    (a, r), (b, s) = ((mu, regret_after(noise, q, mu)) for mu in (low, high))
+    chord = 2 * r if low == high else 2 * over_half((a, r), (b, s))
+    assert after.cdl() == pytest.approx(chord, abs=1e-12)
+    assert after.cdl() == pytest.approx(0.341151, abs=1e-6)
 
 
 def test_a_law_next_to_a_point_warns_of_nothing() -> None:

@@ -52,7 +52,7 @@ def mixed(
         here = np.repeat(before[:, first, None], len(some), axis=1)
         for start in range(first, last, 1024):
             part = slice(start, min(start + 1024, last))
-            here += weights[:, part] @ f(x[some], values[part, None])
+            here += weights[:, part] @ _at(f, [place[some] for place in places], values[part, None])
         total[:, some] = here
     return total
 

@@ -126,8 +126,7 @@ class SmoothedPredictor:
 
         Some fifty profiles of O(n), for Gaussian noise O(1/scale) if that is less, each; should R run along its
         envelope, the search ends at 10^5 thresholds.
-        The ends of uniform and plateau noise are rounded, and noise hardly wider than the gap between floats costs
-        digits (theory.md, Section 17).
+        The ends of uniform and plateau noise are rounded, which costs digits if it is narrow (theory.md, Section 17).
         """
         return self._worst[0]
 
