@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from math import exp, log
 from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -14,9 +16,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import trustcal as tc
+from tests.tampering import resealed
 from trustcal.cells import announced, cell_of
 from trustcal.checking import Role
 from trustcal.forecasters import (
+    Calibeating,
     CalibratedForecaster,
     CombinedForecaster,
     ElementaryPredictor,
@@ -234,19 +238,53 @@ class Odd(Several):
         self.thing, self.me = thing, self
 
 
-@pytest.mark.parametrize("hide", [lambda part: [[part]], lambda part: {"a": ({1: part},)}, lambda part: {part}])
+@pytest.mark.parametrize(
+    "hide",
+    [lambda part: [[part]], lambda part: {"a": ({1: part},)}, lambda part: {part}, lambda part: [{part: 1.0}]],
+    ids=["lists", "dicts", "set", "key"],
+)
 def test_parts_are_found_in_containers(hide: Callable[[object], object]) -> None:
     mean = RunningMean()
     with pytest.raises(ValueError, match="parts must differ"):
         CombinedForecaster((Odd(hide(mean)), mean), MultiCalibeating(2))
 
 
+class Frequencies(dict[float, Any]):
+    """What learns may be a container, too."""
+
+    def learn_one(self, y: float) -> None:
+        self[y] = self.get(y, 0) + 1
+
+
+def test_containers_may_be_parts_and_hold_parts() -> None:
+    table, mean = Frequencies(), RunningMean()
+    with pytest.raises(ValueError, match="parts must differ"):
+        CombinedForecaster((Odd([table]), Odd([table])), MultiCalibeating(2))
+    with pytest.raises(ValueError, match="parts must differ"):
+        CombinedForecaster((Odd(Frequencies({0.5: mean})), mean), MultiCalibeating(2))
+    endless: list[object] = [mean]
+    endless.append(endless)
+    assert CombinedForecaster((Odd(endless), RunningMean()), MultiCalibeating(2)).play([1]).shape == (1,)
+
+
 def test_a_member_may_hold_a_part_twice() -> None:
-    """An alias learns nothing twice."""
+    """An alias learns nothing twice; two that do not hold each other would both use it."""
     base = CalibratedForecaster(10, rng=1)
     member = Odd(noisy(base, 2))
     member.base, member.coins = base, base._coins  # type: ignore[attr-defined]
     assert CombinedForecaster((member, RunningMean()), MultiCalibeating(2)).play([1]).shape == (1,)
+    smoother = tc.OnlineSmoother(tc.UniformNoise(0.3), cells=20, rng=2)
+    pipelines: list[list[Forecaster]] = [
+        [noisy(base, 1), noisy(base, 3)],
+        [SmoothedForecaster(RunningMean(), smoother), SmoothedForecaster(ElementaryPredictor(30), smoother)],
+    ]
+    for sharing in pipelines:
+        with pytest.raises(ValueError, match="parts must differ"):
+            CombinedForecaster((Several(sharing), RunningMean()), MultiCalibeating(2))
+    peers = [Odd(None) for _ in range(3)]
+    for one in peers:
+        one.peers = peers  # type: ignore[attr-defined]
+    assert noisy(peers[0], 1).play([1]).shape == (1,)
 
 
 def test_a_long_chain_of_forecasters() -> None:
@@ -282,8 +320,9 @@ def test_a_combination_guarantees_nothing_if_its_beat_learns_elsewhere() -> None
     assert copy.play(np.zeros(100)).tolist() == said.tolist()
 
 
+@pytest.mark.parametrize("saved", [False, True])
 @pytest.mark.parametrize("elsewhere", ["in another combination", "alone"])
-def test_theorem_o11_if_members_learn_between_announcement_and_outcome(elsewhere: str) -> None:
+def test_theorem_o11_if_members_learn_between_announcement_and_outcome(elsewhere: str, saved: bool) -> None:
     """What a combination learns is what it heard, whatever its members have learnt since."""
     two: tuple[Forecaster, ...] = ElementaryPredictor(3), ElementaryPredictor(30)
     other, forecaster = (CombinedForecaster(two, MultiCalibeating(2)) for _ in range(2))
@@ -296,14 +335,42 @@ def test_theorem_o11_if_members_learn_between_announcement_and_outcome(elsewhere
         learners: tuple[Forecaster, ...] = (other,) if elsewhere == "in another combination" else two
         for learner in learners:
             learner.learn_one(1 - outcome)
-        forecaster = CombinedForecaster.from_json(forecaster.to_json())
-        two = forecaster.members
-        other.members = two
+        if saved:
+            forecaster = CombinedForecaster.from_json(forecaster.to_json())
+            two = other.members = forecaster.members
         forecaster.learn_one(outcome)
     assert [one.rounds for one in two] == [400, 400]
     best = min(refinement(scores, y, 10) for scores in np.array(heard).T)
     (bound,) = forecaster.guarantee(200)
     assert np.mean((said - y) ** 2) <= best + bound.value
+
+
+def test_a_pipeline_whose_forecaster_learns_between_announcement_and_outcome() -> None:
+    members = RunningMean(), noisy(ElementaryPredictor(30), 2)
+    forecaster = CombinedForecaster(members, MultiCalibeating(2))
+    forecaster.predict_one()
+    members[1].forecaster.learn_one(1)
+    for one in (CombinedForecaster.from_json(forecaster.to_json()), forecaster):
+        one.learn_one(0)
+        assert [one.rounds, one.members[1].rounds, one.beat.rounds] == [1, 1, 1]
+        assert len(one.guarantee(30)) == 1
+        assert one.members[1].guarantee(30) == ()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"rounds": 2},
+        {"losses": [0.0, 1.5]},
+        {"losses": [0.0]},
+        {"models": [Calibeating(cells=n).to_json() for n in (9, 10)]},
+    ],
+)
+def test_damaged_states_of_multi_calibeating_are_refused(damage: dict[str, object]) -> None:
+    beat = MultiCalibeating(2)
+    beat.learn_one((0.5, 0.7), 1)
+    with pytest.raises(ValueError, match="the state is inconsistent"):
+        MultiCalibeating.from_json(resealed(json.loads(beat.to_json()) | damage))
 
 
 @pytest.mark.parametrize("seed", [7, 8])

@@ -63,7 +63,7 @@ class CombinedForecaster(Forecaster):
             raise ValueError(f"{many} members need a new MultiCalibeating of as many scores, not {beat!r}.")
         keep_apart(*self.members, beat)
         self.heard = [0.0] * many
-        """What the members announced in this round, or in the last one."""
+        """What the members announced last; zeros before that."""
 
     def __repr__(self) -> str:
         return f"CombinedForecaster({self.members!r}, {self.beat!r})"

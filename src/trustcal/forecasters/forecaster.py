@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from inspect import signature
+from itertools import combinations
 from typing import Any, ClassVar, NamedTuple, Self, final
 
 import numpy as np
@@ -169,25 +170,40 @@ class Coins:
         return uniforms(self.seed, self.role, np.arange(first, last, dtype=np.uint64))
 
 
+_PLAIN = (float, int, str, bool, type(None))
+
+
 def parts_of(thing: object) -> list[object]:
     """The forecaster, smoother or recalibrator itself, and its parts at any depth, each once.
 
     A part is held by an attribute of the object, directly or in lists, tuples, sets and dicts.  What a class, slots, a
     closure or another container holds is not seen.
     """
-    found, seen, held = [thing], {id(thing)}, [*getattr(thing, "__dict__", {}).values()]
-    while held:
-        one = held.pop()
+    parts, seen = [thing], {id(thing)}
+    for holder in parts:  # grows on the way
+        new = [part for part in _held(holder) if id(part) not in seen]
+        seen.update(map(id, new))
+        parts += new
+    return parts
+
+
+def _held(holder: object) -> list[object]:
+    """The parts that one holds, but not through another part: each once."""
+    held, seen = {}, set()
+    found = [*getattr(holder, "__dict__", {}).values()]
+    if isinstance(holder, list | tuple | set | frozenset | dict):
+        found.append(holder)
+    while found:
+        one = found.pop()
         if id(one) in seen:
             continue
-        if isinstance(one, dict | list | tuple | set | frozenset):
-            seen.add(id(one))
-            held += one.values() if isinstance(one, dict) else one
-        elif _is_part(one):
-            seen.add(id(one))
-            found.append(one)
-            held += getattr(one, "__dict__", {}).values()
-    return found
+        seen.add(id(one))
+        if one is not holder and _is_part(one):
+            held[id(one)] = one
+        elif isinstance(one, list | tuple | set | frozenset | dict):
+            inside = [*one, *one.values()] if isinstance(one, dict) else one
+            found += [each for each in inside if type(each) not in _PLAIN]
+    return list(held.values())
 
 
 def _is_part(thing: object) -> bool:
@@ -196,19 +212,35 @@ def _is_part(thing: object) -> bool:
 
 
 def keep_apart(*things: object) -> None:
-    """Raise an error if two of these share a part, or if two of their coins or smoothers draw the same numbers.
+    """Raise an error if these share a part, or if two of their coins or smoothers draw the same numbers.
 
-    A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.  Parts
-    are those of `parts_of`; a generator of a user's own is not seen.
+    A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.
+    Within one thing a part may have two holders if one of these holds the other: then it may be an alias.  Parts are
+    those of `parts_of`; a generator of a user's own is not seen.
     """
     parts = [part for thing in things for part in parts_of(thing)]
     different = {id(part): part for part in parts}
     drawn = [(part.role, part.seed) for part in different.values() if isinstance(part, Coins)]
     drawn += [(Role.ONLINE_NOISE, part.seed) for part in different.values() if isinstance(part, OnlineSmoother)]
-    if len(different) < len(parts) or len(set(drawn)) < len(drawn):
+    shared = len(different) < len(parts) or _any_shared(list(different.values()))
+    if shared or len(set(drawn)) < len(drawn):
         raise ValueError(
             "parts must differ, but two are the same object or have the same seed: make each anew, with its own rng."
         )
+
+
+def _any_shared(parts: list[object]) -> bool:
+    """Whether some part has two holders neither of which holds the other, at any depth."""
+    holders: dict[int, list[object]] = {}
+    for holder in parts:
+        for part in _held(holder):
+            holders.setdefault(id(part), []).append(holder)
+    reached = {id(one): set(map(id, parts_of(one))) for some in holders.values() if len(some) > 1 for one in some}
+    return any(
+        id(one) not in reached[id(other)] and id(other) not in reached[id(one)]
+        for some in holders.values()
+        for one, other in combinations(some, 2)
+    )
 
 
 def revived(text: object, kind: type[Any]) -> Any:

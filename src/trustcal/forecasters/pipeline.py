@@ -101,14 +101,15 @@ class SmoothedForecaster(Forecaster):
         return self.smoother.transform_one(self.forecaster.predict_one())
 
     def _update(self, y: int) -> None:
+        self.forecaster.predict_one()  # in case it has learnt elsewhere since
         self.forecaster.learn_one(y)
 
     def _play(self, y: IntArray) -> FloatArray:
         return self.smoother.transform_many(self.forecaster.play(y))
 
     def _is_sound(self) -> bool:
-        announced = self._announced is None or self.forecaster._announced is not None
-        return announced and self.forecaster.rounds >= self.rounds
+        ahead = self.forecaster.rounds - self.rounds  # it may have learnt elsewhere since
+        return ahead > 0 or (ahead == 0 and (self._announced is None or self.forecaster._announced is not None))
 
     @classmethod
     def _with(cls, parameters: Mapping[str, Any]) -> Self:
