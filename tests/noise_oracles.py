@@ -156,7 +156,7 @@ def bells(noise: ClampedGaussian | TruncatedGaussian, q: Predictor) -> list[tupl
 
 
 def cut_at_roots(f: Real, scale: mpf, rows: list[tuple[mpf, mpf, mpf]]) -> list[mpf]:
-    """0, 1 and between them the roots of f, found on a grid of an eighth of the scale around each value."""
+    """0, 1 and between them the roots of f, found on a grid of at most a quarter of the scale around each value."""
     zero, one = mpf(0), mpf(1)
     grid: list[mpf] = []
     for p, _, _ in rows:  # in order: each value adds what is beyond the one before it

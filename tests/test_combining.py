@@ -268,7 +268,7 @@ def test_containers_may_be_parts_and_hold_parts() -> None:
 
 
 def test_a_member_may_hold_a_part_twice() -> None:
-    """An alias learns nothing twice; two that do not hold each other would both use it."""
+    """A part with a second name is not learnt from twice; two holders that do not hold each other would both use it."""
     base = CalibratedForecaster(10, rng=1)
     member = Odd(noisy(base, 2))
     member.base, member.coins = base, base._coins  # type: ignore[attr-defined]

@@ -93,7 +93,7 @@ class CombinedForecaster(Forecaster):
     def _update(self, y: int) -> None:
         self.beat.learn_one(self.heard, y)
         for one in self.members:
-            one.predict_one()  # in case it has learnt elsewhere since
+            one.predict_one()  # again, if it has learnt elsewhere since
             one.learn_one(y)
 
     def _play(self, y: IntArray) -> FloatArray:

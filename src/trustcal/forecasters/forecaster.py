@@ -215,8 +215,8 @@ def keep_apart(*things: object) -> None:
     """Raise an error if these share a part, or if two of their coins or smoothers draw the same numbers.
 
     A shared part would learn each outcome twice.  Shared numbers would let one announcement tell another's coin.
-    Within one thing a part may have two holders if one of these holds the other: then it may be an alias.  Parts are
-    those of `parts_of`; a generator of a user's own is not seen.
+    Within one thing a part may have two holders if one of these holds the other: it may have a second name there, or
+    be learnt from twice, which cannot be told.  Parts are those of `parts_of`; a generator of a user's own is not seen.
     """
     parts = [part for thing in things for part in parts_of(thing)]
     different = {id(part): part for part in parts}
@@ -225,7 +225,7 @@ def keep_apart(*things: object) -> None:
     shared = len(different) < len(parts) or _any_shared(list(different.values()))
     if shared or len(set(drawn)) < len(drawn):
         raise ValueError(
-            "parts must differ, but two are the same object or have the same seed: make each anew, with its own rng."
+            "parts must differ, but two are or hold the same object, or have one seed: make each anew, with its own rng."
         )
 
 

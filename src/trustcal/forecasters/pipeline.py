@@ -101,7 +101,7 @@ class SmoothedForecaster(Forecaster):
         return self.smoother.transform_one(self.forecaster.predict_one())
 
     def _update(self, y: int) -> None:
-        self.forecaster.predict_one()  # in case it has learnt elsewhere since
+        self.forecaster.predict_one()  # again, if it has learnt elsewhere since
         self.forecaster.learn_one(y)
 
     def _play(self, y: IntArray) -> FloatArray:

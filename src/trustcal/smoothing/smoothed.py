@@ -117,7 +117,10 @@ class SmoothedPredictor:
         return float(self._density.absolute_bias() + zero + abs(mass - one))
 
     def profile(self, mu: ArrayLike) -> FloatArray:
-        """The swap regret R(μ) = E[|p_hat − μ|; μ between p and p_hat] at any thresholds.  O(n) for each."""
+        """The swap regret R(μ) = E[|p_hat − μ|; μ between p and p_hat] at any thresholds, as exact as `cdl`.
+
+        O(n) for each.
+        """
         thresholds = unit_numbers(mu, "thresholds")
         return self._density.regret(thresholds.ravel()).reshape(thresholds.shape)[()]
 
@@ -126,7 +129,8 @@ class SmoothedPredictor:
 
         Some fifty profiles of O(n), for Gaussian noise O(1/scale) if that is less, each; should R run along its
         envelope, the search ends at 10^5 thresholds.
-        The ends of uniform and plateau noise are rounded, which costs digits if it is narrow (theory.md, Section 17).
+        The ends of uniform and plateau noise are rounded, which costs digits if it is narrow.  Nothing is promised for
+        noise narrower than 1e-14, a hundred gaps between floats (theory.md, Section 17).
         """
         return self._worst[0]
 
