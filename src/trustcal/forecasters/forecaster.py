@@ -225,7 +225,7 @@ def keep_apart(*things: object) -> None:
     shared = len(different) < len(parts) or _any_shared(list(different.values()))
     if shared or len(set(drawn)) < len(drawn):
         raise ValueError(
-            "parts must differ, but two are or hold the same object, or have one seed: make each anew, with its own rng."
+            "parts must differ, but two are or hold the same object, or share a seed: make each anew, with its own rng."
         )
 
 
