@@ -596,6 +596,7 @@ def test_gaussian_curvature_is_at_least_what_it_bounds(
 @example(Predictor([0.5], [1.0], [1.0]), ClampedLaplace, 1e-9, 0.5, 1.5)
 @example(Predictor([0.5], [1.0], [1.0]), TruncatedLaplace, 1e-9, 0.5, -1.5)
 @example(Predictor([0.5], [1.0], [1.0]), ClampedPlateau, 1e-9, 0.5, 1.5)
+@example(Predictor([0.75], [1.0], [0.0]), ClampedLaplace, 0.001, 0.0, 50.0)
 def test_curvature_is_at_least_what_it_bounds(
     q: Predictor, kind: Callable[[float], Noise], scale: float, near: float, scales: float
 ) -> None:

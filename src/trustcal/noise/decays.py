@@ -112,9 +112,10 @@ def sweeps(places: FloatArray, p: FloatArray, peaks: FloatArray, scale: float) -
 
 def _grown(width: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
     """What sums of densities are at most in gaps so many scales wide, by the sums at their ends."""
-    # Over more than 700 scales sums may be 0 in floating point where they are not 0, and their growth says nothing.
+    # Sums below the smallest normal number are rounded, to 0 in the end; over more than 700 scales growth says nothing.
+    least = np.maximum(np.minimum(left, right), np.finfo(np.float64).tiny)
     with np.errstate(over="ignore"):
-        grown = np.minimum(left, right) * np.exp(np.minimum(width, 700.0))
+        grown = least * np.exp(np.minimum(width, 700.0))
     return np.where(width < 700, grown, np.inf)
 
 
