@@ -171,6 +171,7 @@ class Coins:
 
 
 _PLAIN = (float, int, str, bool, type(None))
+"""What holds nothing: tables of numbers may be long."""
 
 
 def parts_of(thing: object) -> list[object]:

@@ -53,7 +53,7 @@ class Bells(Density):
         self._table = np.empty((2, 0, _DEGREE))
 
     def _densities(self, x: FloatArray, rest: FloatArray | None = None) -> FloatArray:
-        """W and V at x, or at x + rest: a scale may be narrower than the gap between floats."""
+        """W and V at x, or at x + rest: the gap between floats counts where the scale is not much wider."""
 
         def bell(t: FloatArray, q: FloatArray, rest: FloatArray | float = 0.0) -> FloatArray:
             return np.asarray(np.exp(-((((t - q) + rest) / self.scale) ** 2) / 2))
