@@ -342,6 +342,7 @@ def test_theorem_o11_if_members_learn_between_announcement_and_outcome(elsewhere
     assert [one.rounds for one in two] == [400, 400]
     best = min(refinement(scores, y, 10) for scores in np.array(heard).T)
     (bound,) = forecaster.guarantee(200)
+    assert bound.value == pytest.approx(0.202, abs=1e-3)
     assert np.mean((said - y) ** 2) <= best + bound.value
 
 
